@@ -1,0 +1,59 @@
+#![doc = include_str!("../README.md")]
+
+mod blob;
+mod call;
+mod clock;
+mod conversation;
+mod diagnostic;
+mod doc;
+mod engine;
+mod failure;
+mod host;
+mod ids;
+mod receipt;
+mod request;
+mod segment;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod tokens;
+pub mod wire;
+
+pub use blob::{BlobError, BlobId, BlobStore, MemoryBlobs};
+pub use call::Call;
+pub use clock::{Clock, Moment, Mono, UnixMs};
+pub use conversation::{
+    Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn,
+};
+pub use diagnostic::Diagnostic;
+pub use doc::{
+    DEFAULT_MAX_BYTES, Doc, DocError, Elements, JsonStr, Kind, Members, NodeId, Patch, PatchError, Rule, escape,
+    escape_into,
+};
+pub use engine::{
+    CompressionEngine, Compressor, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement,
+    SegmentView, Sources,
+};
+pub use failure::{Failure, FailureKind, Scope};
+pub use host::{Body, Env, HttpTransport, Inline, Offload, TransportError};
+pub use ids::{Principal, SessionId};
+pub use receipt::{
+    CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place, SegmentLog, Skip, StepReceipt,
+};
+pub use request::{ApplyError, ChatRequest};
+pub use segment::{Frozen, Segment, SegmentId, SegmentKind, Transcript};
+pub use tokens::{Estimator, Family, Tokenizer};
+
+#[cfg(test)]
+mod tests {
+    /// Public types can be shared between threads.
+    #[test]
+    fn send_and_sync() {
+        fn check<T: Send + Sync>() {}
+        check::<crate::ChatRequest>();
+        check::<crate::Transcript<'_>>();
+        check::<crate::CompressReceipt>();
+        check::<crate::Env>();
+        check::<crate::MemoryBlobs>();
+        check::<Box<dyn crate::CompressionEngine>>();
+    }
+}

@@ -1,0 +1,422 @@
+//! The request as a flat list of texts with role, origin and zone: what compression engines see.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::call::{Call, leaves};
+use crate::conversation::{Arguments, Conversation, Part, Role, Text, ToolCall, ToolResult, Turn};
+use crate::doc::{Doc, DocError, NodeId, escape};
+use crate::request::ChatRequest;
+
+/// Where a segment stands: message, block in the message, part in the block; all from 0.
+/// System text outside the messages and tool definitions have `message == u32::MAX`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct SegmentId {
+    /// Index of the message or input item.
+    pub message: u32,
+    /// Index of the block in it.
+    pub block: u32,
+    /// Index of the text in the block.
+    pub part: u32,
+}
+
+impl fmt::Display for SegmentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.message, self.block, self.part)
+    }
+}
+
+/// What a segment is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SegmentKind {
+    /// System or developer text.
+    System,
+    /// The user's text.
+    User,
+    /// The model's text.
+    Assistant,
+    /// Thinking or reasoning.
+    Reasoning,
+    /// Arguments of a tool call.
+    ToolCall,
+    /// What a tool returned.
+    ToolResult,
+    /// The definition of a tool.
+    ToolDefinition,
+}
+
+/// Why a segment must be sent as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Frozen {
+    /// System text, arguments, reasoning, definitions: never edited by any engine.
+    Kind,
+    /// Signed, or part of a message that holds signed reasoning, or cited by position.
+    Sealed,
+}
+
+/// One text of the request.
+pub struct Segment<'d> {
+    /// Where it stands.
+    pub id: SegmentId,
+    /// What it is.
+    pub kind: SegmentKind,
+    /// Whether and why it must stay as it is.
+    pub frozen: Option<Frozen>,
+    /// Whether the wire marks the tool's answer as an error.
+    pub is_error: bool,
+    /// For a tool result: index of the segment with the call it answers, which comes earlier.
+    pub call: Option<usize>,
+    source: Source<'d>,
+    exit_code: Option<i32>,
+    tool: Option<ToolCall<'d>>,
+    decoded: OnceLock<Decoded<'d>>,
+    called: OnceLock<Call>,
+    sent: Option<Arc<str>>,
+    edited_by: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy)]
+enum Source<'d> {
+    Literal { doc: &'d Doc, text: Text<'d> },
+    Json { doc: &'d Doc, node: NodeId },
+    None,
+}
+
+struct Decoded<'d> {
+    text: Cow<'d, str>,
+    /// The JSON document around the text, and where the text's literal stands in it.
+    envelope: Option<(Doc, NodeId)>,
+    exit_code: Option<i32>,
+}
+
+impl fmt::Debug for Segment<'_> {
+    /// Place and kind only: texts may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Segment({} {:?})", self.id, self.kind)
+    }
+}
+
+impl<'d> Segment<'d> {
+    fn new(id: SegmentId, kind: SegmentKind, source: Source<'d>) -> Self {
+        let frozen = match kind {
+            SegmentKind::User | SegmentKind::Assistant | SegmentKind::ToolResult => None,
+            _ => Some(Frozen::Kind),
+        };
+        Segment {
+            id,
+            kind,
+            frozen,
+            is_error: false,
+            call: None,
+            source,
+            exit_code: None,
+            tool: None,
+            decoded: OnceLock::new(),
+            called: OnceLock::new(),
+            sent: None,
+            edited_by: Vec::new(),
+        }
+    }
+
+    /// The bytes that decide the text: the literal as written. Cheaper than decoding it.
+    pub fn raw(&self) -> &'d [u8] {
+        match self.source {
+            Source::Literal { text, .. } => text.text.raw(),
+            Source::Json { doc, node } => doc.raw(node).as_bytes(),
+            Source::None => &[],
+        }
+    }
+
+    /// The text as the caller gave it.
+    pub fn original(&self) -> &str {
+        &self.decoded().text
+    }
+
+    /// The text as it is sent: after all edits so far.
+    pub fn sent(&self) -> &str {
+        self.sent.as_deref().unwrap_or_else(|| self.original())
+    }
+
+    /// Whether any engine has changed it.
+    pub fn is_edited(&self) -> bool {
+        self.sent.is_some()
+    }
+
+    /// Ids of the engines that changed it, in order.
+    pub fn edited_by(&self) -> &[&'static str] {
+        &self.edited_by
+    }
+
+    /// Exit code from the wire or from the JSON document around the text.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.exit_code.or_else(|| self.decoded().exit_code)
+    }
+
+    /// Exit code that the wire itself carries: part of the segment's identity, costs nothing.
+    pub fn wire_exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    /// For a tool call: what it asks for.
+    pub fn as_call(&self) -> Option<&Call> {
+        let tool = self.tool.as_ref()?;
+        let doc = self.doc()?;
+        Some(self.called.get_or_init(|| Call::read(doc, tool)))
+    }
+
+    /// For a tool call: the tool's name as written in the body.
+    pub fn tool_name(&self) -> Option<Cow<'d, str>> {
+        self.tool.as_ref().and_then(|t| t.name).map(|n| n.decode())
+    }
+
+    /// For a tool call: every string of its arguments, decoded, in document order.
+    pub fn argument_leaves(&self) -> Vec<String> {
+        match (&self.tool, self.doc()) {
+            (Some(tool), Some(doc)) => leaves(doc, tool.arguments),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The node whose literal carries the text, if it can be edited.
+    pub fn node(&self) -> Option<NodeId> {
+        match self.source {
+            Source::Literal { text, .. } => Some(text.node),
+            _ => None,
+        }
+    }
+
+    /// Sets the text that will be sent; `engine` is remembered.
+    pub fn set_sent(&mut self, text: Arc<str>, edited_by: &[&'static str]) {
+        self.sent = Some(text);
+        self.edited_by = edited_by.to_vec();
+    }
+
+    /// The JSON literal that carries `text` in place of the present one.
+    pub fn literal_for(&self, text: &str) -> String {
+        match &self.decoded().envelope {
+            None => escape(text),
+            Some((doc, node)) => {
+                let mut patch = crate::doc::Patch::new();
+                patch.set_str(*node, text);
+                match doc.splice(&patch) {
+                    Ok(bytes) => escape(std::str::from_utf8(&bytes).unwrap_or("")),
+                    Err(_) => escape(doc.raw(doc.root())), // one edit cannot overlap
+                }
+            }
+        }
+    }
+
+    /// Whether writing [`Segment::original`] back gives the very bytes of the body.
+    pub fn rewrites_exactly(&self) -> bool {
+        let literal = self.literal_for(self.original());
+        literal.as_bytes().get(1..literal.len() - 1) == Some(self.raw())
+    }
+
+    fn doc(&self) -> Option<&'d Doc> {
+        match self.source {
+            Source::Literal { doc, .. } | Source::Json { doc, .. } => Some(doc),
+            Source::None => None,
+        }
+    }
+
+    fn decoded(&self) -> &Decoded<'d> {
+        self.decoded.get_or_init(|| match self.source {
+            Source::Literal { text, .. } => decode(text),
+            Source::Json { doc, node } => {
+                Decoded { text: Cow::Borrowed(doc.raw(node)), envelope: None, exit_code: None }
+            }
+            Source::None => Decoded { text: Cow::Borrowed(""), envelope: None, exit_code: None },
+        })
+    }
+}
+
+fn decode(text: Text<'_>) -> Decoded<'_> {
+    let whole = text.text.decode();
+    if text.envelope
+        && whole.trim_start().starts_with('{')
+        && let Some(found) = open_envelope(&whole)
+    {
+        return found;
+    }
+    Decoded { text: whole, envelope: None, exit_code: None }
+}
+
+/// A JSON object with a text under `output`, as shells of the Responses API report.
+fn open_envelope(whole: &str) -> Option<Decoded<'static>> {
+    let doc = Doc::parse(whole.to_owned()).ok()?;
+    let root = doc.root();
+    let output = doc.get(root, "output")?;
+    let text = doc.str(output)?.into_owned();
+    let metadata = doc.get(root, "metadata").unwrap_or(root);
+    let exit_code = doc.get(metadata, "exit_code").and_then(|n| doc.integer(n)).and_then(|n| i32::try_from(n).ok());
+    Some(Decoded { text: Cow::Owned(text), envelope: Some((doc, output)), exit_code })
+}
+
+/// Everything the model will read, in order.
+///
+/// ```
+/// use omniroute_core::{ChatRequest, SegmentKind, Transcript, wire};
+/// let body = r#"{"messages":[
+///   {"role":"assistant","tool_calls":[{"id":"c1","function":{"name":"bash","arguments":"{\"command\":\"ls\"}"}}]},
+///   {"role":"tool","tool_call_id":"c1","content":"a.txt"}]}"#;
+/// let request = ChatRequest::parse(wire::OPENAI_CHAT, body)?;
+/// let transcript = Transcript::of(&request)?;
+/// let result = transcript.segments().iter().find(|s| s.kind == SegmentKind::ToolResult).expect("one result");
+/// assert_eq!(transcript.call_of(result).and_then(|c| c.command.as_deref()), Some("ls"));
+/// # Ok::<(), omniroute_core::DocError>(())
+/// ```
+#[derive(Debug)]
+pub struct Transcript<'d> {
+    segments: Vec<Segment<'d>>,
+    tools: Vec<Cow<'d, str>>,
+    continues: bool,
+}
+
+impl<'d> Transcript<'d> {
+    /// Reads the request.
+    ///
+    /// # Errors
+    /// [`DocError`] if the body is not a request of its wire.
+    pub fn of(request: &'d ChatRequest) -> Result<Self, DocError> {
+        Ok(Transcript::from_conversation(request.doc(), &request.conversation()?))
+    }
+
+    /// Flattens a reading of `doc`.
+    pub fn from_conversation(doc: &'d Doc, conversation: &Conversation<'d>) -> Self {
+        let mut builder = Builder { doc, segments: Vec::new(), calls: HashMap::new(), by_name: HashMap::new(), answered: HashSet::new() };
+        for (index, tool) in conversation.tools.iter().enumerate() {
+            let id = SegmentId { message: u32::MAX, block: 1 + index as u32, part: 0 };
+            let source = Source::Json { doc, node: tool.node };
+            builder.segments.push(Segment::new(id, SegmentKind::ToolDefinition, source));
+        }
+        conversation.turns.iter().for_each(|turn| builder.turn(turn));
+        Transcript {
+            segments: builder.segments,
+            tools: conversation.tools.iter().filter_map(|t| t.name).map(|n| n.decode()).collect(),
+            continues: conversation.continues,
+        }
+    }
+
+    /// All segments in order.
+    pub fn segments(&self) -> &[Segment<'d>] {
+        &self.segments
+    }
+
+    /// All segments in order, to record what is sent.
+    pub fn segments_mut(&mut self) -> &mut [Segment<'d>] {
+        &mut self.segments
+    }
+
+    /// Names of the tools the model may call.
+    pub fn tools(&self) -> &[Cow<'d, str>] {
+        &self.tools
+    }
+
+    /// Whether earlier content is kept by the provider and not visible here.
+    pub fn continues(&self) -> bool {
+        self.continues
+    }
+
+    /// The call that a tool result answers.
+    pub fn call_of(&self, segment: &Segment<'d>) -> Option<&Call> {
+        self.segments.get(segment.call?).and_then(|s| s.as_call())
+    }
+}
+
+struct Builder<'d> {
+    doc: &'d Doc,
+    segments: Vec<Segment<'d>>,
+    /// Call id to the latest call with it.
+    calls: HashMap<Cow<'d, str>, usize>,
+    /// Tool name to its calls that no result without an id has claimed, oldest first.
+    by_name: HashMap<Cow<'d, str>, VecDeque<usize>>,
+    answered: HashSet<usize>,
+}
+
+impl<'d> Builder<'d> {
+    fn turn(&mut self, turn: &Turn<'d>) {
+        let kind = match turn.role {
+            Role::System | Role::Developer => SegmentKind::System,
+            Role::User | Role::Tool => SegmentKind::User,
+            Role::Assistant => SegmentKind::Assistant,
+        };
+        let message = turn.index.unwrap_or(u32::MAX);
+        // Signed reasoning vouches for the message it stands in.
+        let sealed = turn.role == Role::Assistant && turn.parts.iter().any(|p| matches!(p, Part::Reasoning { .. }));
+        for (block, part) in turn.parts.iter().enumerate() {
+            let id = SegmentId { message, block: block as u32, part: 0 };
+            match part {
+                Part::Text(text) => self.text(id, kind, text, sealed),
+                Part::ToolCall(call) => self.call(id, call),
+                Part::ToolResult(result) => self.result(id, result),
+                Part::Reasoning { text: Some(text), node } => {
+                    let source = Source::Literal { doc: self.doc, text: Text::new(*node, *text) };
+                    self.segments.push(Segment::new(id, SegmentKind::Reasoning, source));
+                }
+                Part::Reasoning { .. } | Part::Media { .. } | Part::Opaque { .. } => {}
+            }
+        }
+    }
+
+    fn text(&mut self, id: SegmentId, kind: SegmentKind, text: &Text<'d>, sealed: bool) {
+        let mut segment = Segment::new(id, kind, Source::Literal { doc: self.doc, text: *text });
+        if segment.frozen.is_none() && (sealed || text.sealed) {
+            segment.frozen = Some(Frozen::Sealed);
+        }
+        self.segments.push(segment);
+    }
+
+    fn call(&mut self, id: SegmentId, call: &ToolCall<'d>) {
+        let source = match call.arguments {
+            Arguments::None => Source::None,
+            Arguments::Json(node) => Source::Json { doc: self.doc, node },
+            Arguments::Text(node, text) => Source::Literal { doc: self.doc, text: Text::new(node, text) },
+        };
+        let mut segment = Segment::new(id, SegmentKind::ToolCall, source);
+        segment.tool = Some(*call);
+        let index = self.segments.len();
+        let name = call.name.map(|n| n.decode()).unwrap_or_default();
+        if let Some(call_id) = call.id.filter(|id| !id.is_empty()) {
+            self.calls.insert(call_id.decode(), index);
+        }
+        self.by_name.entry(name).or_default().push_back(index);
+        self.segments.push(segment);
+    }
+
+    fn result(&mut self, id: SegmentId, result: &ToolResult<'d>) {
+        let call = self.link(result);
+        for (part, piece) in result.parts.iter().enumerate() {
+            if let Part::Text(text) = piece {
+                let id = SegmentId { part: part as u32, ..id };
+                let mut segment =
+                    Segment::new(id, SegmentKind::ToolResult, Source::Literal { doc: self.doc, text: *text });
+                segment.frozen = text.sealed.then_some(Frozen::Sealed);
+                segment.is_error = result.is_error;
+                segment.exit_code = result.exit_code;
+                segment.call = call;
+                self.segments.push(segment);
+            }
+        }
+    }
+
+    /// By id: the latest call with it. Without id: the first unanswered call of that name.
+    fn link(&mut self, result: &ToolResult<'d>) -> Option<usize> {
+        if let Some(id) = result.id.filter(|id| !id.is_empty()) {
+            let index = self.calls.get(&id.decode()).copied()?;
+            self.answered.insert(index);
+            return Some(index);
+        }
+        let waiting = self.by_name.get_mut(&result.name?.decode())?;
+        while let Some(index) = waiting.pop_front() {
+            if self.answered.insert(index) {
+                return Some(index);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,465 @@
+//! The estimator: the price of every piece of a text from small fitted tables, in whole numbers only.
+//!
+//! A piece (see `scan`) found in the table of frequent pieces costs what the table says. Any other piece costs a fitted
+//! amount for its length plus fitted amounts for every three neighbouring characters. Sums are in 1/1024 tokens, so that
+//! every platform gives the same count.
+
+use super::coefficients;
+use super::scan::{Glue, Kind, Sink, scan, wide_len};
+use super::{Family, Tokenizer};
+
+/// Units of one token.
+const TOKEN: i32 = 1024;
+/// Longest piece that the table of frequent pieces can hold.
+const LONGEST_WORD: usize = 16;
+/// Blanks that one token takes at most, roughly.
+const BLANKS_PER_TOKEN: usize = 80;
+/// A character repeated more often than this is priced as a ruler, see [`Vocabulary::rates`].
+const RULER: usize = 16;
+/// Letters in noise that have a price by length; every further one adds `NOISE_STEP`.
+const NOISE_ROW: usize = 12;
+const NOISE_STEP: u64 = 410;
+/// The least that a character costs far inside a long piece.
+const LEAST: i64 = 128;
+const WORD_BITS: u32 = 12;
+const GRAM_BITS: u32 = 12;
+/// What `decode` gives for an empty place of the table of frequent pieces.
+const EMPTY: u16 = 8192;
+
+static WORDS: [u16; 1 << WORD_BITS] = decode(coefficients::WORDS);
+pub(super) static O200K_GRAMS: [i16; 1 << GRAM_BITS] = centre(decode(coefficients::O200K_GRAMS));
+pub(super) static CL100K_GRAMS: [i16; 1 << GRAM_BITS] = centre(decode(coefficients::CL100K_GRAMS));
+
+/// The fitted numbers of one vocabulary, in 1/1024 tokens.
+#[derive(Debug)]
+pub(crate) struct Vocabulary {
+    /// What three neighbouring characters add, by hash.
+    pub(crate) grams: &'static [i16; 1 << GRAM_BITS],
+    /// What a mark in front of a word adds.
+    pub(crate) marks: [i16; 128],
+    /// What a character outside ASCII adds, by `script`.
+    pub(crate) scripts: [i16; 32],
+    /// What a piece costs by its form (word, capitals, marks, blanks, noise in small letters, other noise) and its
+    /// length in characters: up to 16, then 17 for less than 32, 18 for more.
+    pub(crate) lengths: [[i16; 20]; 6],
+    /// What is taken off where a capital continues a word (`fooBar`).
+    pub(crate) join: i16,
+    /// How many times one token holds an ASCII character that is repeated over and over.
+    pub(crate) rates: [u8; 128],
+}
+
+/// Counts tokens without a vocabulary: one pass, a few kilobytes of tables, within a few per cent of the exact count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimator {
+    family: Family,
+}
+
+impl Estimator {
+    /// An estimator for one family of tokenizers.
+    #[must_use]
+    pub const fn new(family: Family) -> Self {
+        Self { family }
+    }
+
+    /// An estimator for the family of a model's name, see [`Family::of_model`].
+    #[must_use]
+    pub fn for_model(model: &str) -> Self {
+        Self::new(Family::of_model(model))
+    }
+
+    /// The family this estimator counts for.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+}
+
+impl Tokenizer for Estimator {
+    fn id(&self) -> &str {
+        self.family.estimator_id()
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        if text.is_empty() {
+            return 0;
+        }
+        let units = if self.family.is_cl100k() {
+            price::<true>(text.as_bytes(), &coefficients::CL100K)
+        } else {
+            price::<false>(text.as_bytes(), &coefficients::O200K)
+        };
+        // A factor in 1/1000 on units of 1/1024; a `u64` holds both for any text in memory.
+        let scale = TOKEN as u64 * 1000;
+        let tokens = (units.saturating_mul(self.family.per_mille()) + scale / 2) / scale;
+        u32::try_from(tokens.max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+fn price<const CL100K: bool>(text: &[u8], vocabulary: &'static Vocabulary) -> u64 {
+    let mut sum = Sum::<CL100K> {
+        vocabulary,
+        units: 0,
+        glue: Glue::default(),
+    };
+    scan(text, &mut sum);
+    sum.units
+}
+
+/// Adds up the price of the pieces.
+struct Sum<const CL100K: bool> {
+    vocabulary: &'static Vocabulary,
+    units: u64,
+    glue: Glue,
+}
+
+impl<const CL100K: bool> Sink for Sum<CL100K> {
+    #[inline]
+    fn piece(&mut self, kind: Kind, text: &[u8], start: usize, end: usize) {
+        let length = end - start;
+        let noise = self.glue.is_noise(text, start);
+        let units = match kind {
+            Kind::Digits => length.div_ceil(3) as u64 * TOKEN as u64,
+            _ if length == 1 => TOKEN as u64,
+            Kind::Blank if uniform(text, start, end) => {
+                (1 + (length - 1) / BLANKS_PER_TOKEN) as u64 * TOKEN as u64
+            }
+            Kind::Word if noise => self.noise(text, start, end),
+            _ => self.shape(kind, text, start, end),
+        };
+        let join = if CL100K
+            && start > 0
+            && text[start].is_ascii_uppercase()
+            && text[start - 1].is_ascii_lowercase()
+        {
+            u64::from(self.vocabulary.join.unsigned_abs())
+        } else {
+            0
+        };
+        self.units += units - join.min(units);
+    }
+}
+
+impl<const CL100K: bool> Sum<CL100K> {
+    /// The price of a word, of marks or of mixed blanks: from the table when it is frequent, else from its characters.
+    #[inline]
+    fn shape(&self, kind: Kind, text: &[u8], start: usize, end: usize) -> u64 {
+        if let Some(units) = frequent::<CL100K>(text, start, end) {
+            return units as u64;
+        }
+        let lead = text[start];
+        if kind != Kind::Word || lead >= 0x80 || lead == b' ' || lead.is_ascii_alphabetic() {
+            return self.characters(kind, text, start, end).max(i64::from(TOKEN)) as u64;
+        }
+        let mark = i64::from(self.vocabulary.marks[usize::from(lead)]);
+        let rest = if end - start == 2 {
+            i64::from(TOKEN)
+        } else if let Some(units) = frequent::<CL100K>(text, start + 1, end) {
+            units
+        } else {
+            self.characters(kind, text, start + 1, end)
+        };
+        (mark + rest).max(i64::from(TOKEN)) as u64
+    }
+
+    /// The price of letters inside a long string of letters and digits.
+    fn noise(&self, text: &[u8], start: usize, end: usize) -> u64 {
+        let small = text[start..end].iter().all(u8::is_ascii_lowercase);
+        let row = if small {
+            &self.vocabulary.lengths[4]
+        } else {
+            &self.vocabulary.lengths[5]
+        };
+        let length = end - start;
+        let units = i32::from(row[length.min(NOISE_ROW)]).max(TOKEN) as u64;
+        units + length.saturating_sub(NOISE_ROW) as u64 * NOISE_STEP
+    }
+
+    /// The fitted price of a piece from its form, its length and its characters.
+    #[inline]
+    fn characters(&self, kind: Kind, text: &[u8], start: usize, end: usize) -> i64 {
+        let piece = &text[start..end];
+        let form = match kind {
+            Kind::Mark => 2,
+            Kind::Blank | Kind::Digits => 3,
+            Kind::Word => usize::from(matches!(piece, [_, b'A'..=b'Z', b'A'..=b'Z', ..])),
+        };
+        if piece.len() > RULER || !piece.is_ascii() {
+            return self.long_or_wide(form, piece);
+        }
+        let mut units = i64::from(self.vocabulary.lengths[form][piece.len()]);
+        let mut window = form as u32 + 1;
+        for (n, &byte) in piece.iter().enumerate() {
+            window = window << 8 | u32::from(byte);
+            if n > 0 {
+                units += self.gram(window);
+            }
+        }
+        units + self.gram(window << 8)
+    }
+
+    /// The same for a piece that may hold a ruler or characters outside ASCII.
+    #[inline(never)]
+    fn long_or_wide(&self, form: usize, piece: &[u8]) -> i64 {
+        let mut units = 0i64;
+        let mut length = 0usize;
+        let mut window = form as u32 + 1;
+        let mut at = 0;
+        // Where to look for a ruler next, so that no character is counted twice.
+        let mut ruler = if piece.len() > RULER { 0 } else { usize::MAX };
+        while at < piece.len() {
+            let byte = piece[at];
+            let (point, width) = if byte < 0x80 {
+                (u32::from(byte), 1)
+            } else {
+                (code_point(piece, at), wide_len(byte))
+            };
+            if at >= ruler {
+                let more = repeats(piece, at, width);
+                ruler = at + more * width + 1;
+                let rate = if more >= RULER { self.rate(point) } else { 0 };
+                if rate > 0 {
+                    units += (more * TOKEN as usize / rate) as i64;
+                    at += more * width;
+                }
+            }
+            at += width;
+            let (symbol, own) = if byte < 0x80 {
+                (point, 0)
+            } else {
+                let script = script(point);
+                (0x80 + script as u32, i64::from(self.vocabulary.scripts[script]))
+            };
+            window = window << 8 | symbol;
+            let more = own + if length > 0 { self.gram(window) } else { 0 };
+            // What no real text has is kept between an eighth of a token and one token a byte.
+            units += if length < 32 {
+                more
+            } else {
+                more.clamp(LEAST * width as i64, i64::from(TOKEN) * width as i64)
+            };
+            length += 1;
+        }
+        units += self.gram(window << 8);
+        units += i64::from(self.vocabulary.lengths[form][row_of(length)]);
+        units.max(0)
+    }
+
+    /// How many times one token holds the character `point` that is repeated over and over; 0 when that is not known.
+    fn rate(&self, point: u32) -> usize {
+        let rate = match point {
+            0..=0x7F => self.vocabulary.rates[point as usize],
+            0x2500 => {
+                if CL100K {
+                    8
+                } else {
+                    16
+                }
+            }
+            0x2550 => {
+                if CL100K {
+                    2
+                } else {
+                    8
+                }
+            }
+            0x2501 => {
+                if CL100K {
+                    4
+                } else {
+                    8
+                }
+            }
+            0x00B7 => {
+                if CL100K {
+                    4
+                } else {
+                    8
+                }
+            }
+            0x2014 => {
+                if CL100K {
+                    2
+                } else {
+                    4
+                }
+            }
+            0x2588 => 4,
+            _ => 0,
+        };
+        usize::from(rate)
+    }
+
+    #[inline]
+    fn gram(&self, window: u32) -> i64 {
+        let hash = (window & 0x00FF_FFFF).wrapping_mul(0x9E37_79B1);
+        let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85EB_CA77);
+        i64::from(self.vocabulary.grams[(hash >> (32 - GRAM_BITS)) as usize])
+    }
+}
+
+/// The price of a piece that the table of frequent pieces holds.
+#[inline]
+fn frequent<const CL100K: bool>(text: &[u8], start: usize, end: usize) -> Option<i64> {
+    if end - start > LONGEST_WORD {
+        return None;
+    }
+    let hash = hash(text, start, end);
+    let entry = WORDS[(hash >> (64 - WORD_BITS)) as usize];
+    let tag = (hash >> 20) as u16 & 0x1FF;
+    if entry >= EMPTY || entry >> 4 != tag {
+        return None;
+    }
+    let tokens = if CL100K { entry & 3 } else { entry >> 2 & 3 };
+    Some((i64::from(tokens) + 1) * i64::from(TOKEN))
+}
+
+/// A hash of at most sixteen bytes, the same on every platform.
+#[inline]
+fn hash(text: &[u8], start: usize, end: usize) -> u64 {
+    let length = end - start;
+    let (low, high) = match text.get(start..start + LONGEST_WORD) {
+        Some(block) => {
+            let (low, high) = block.split_at(8);
+            (
+                little_endian(low) & low_bytes(length.min(8)),
+                little_endian(high) & low_bytes(length.saturating_sub(8)),
+            )
+        }
+        None => near_the_end(&text[start..end]),
+    };
+    let hash = (low ^ length as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let hash = (hash ^ (hash >> 29) ^ high).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    hash ^ (hash >> 32)
+}
+
+/// The two words of a piece behind which the text has less than sixteen bytes.
+#[cold]
+fn near_the_end(piece: &[u8]) -> (u64, u64) {
+    let mut words = [0u64; 2];
+    for (n, &byte) in piece.iter().enumerate() {
+        words[n / 8] |= u64::from(byte) << (n % 8 * 8);
+    }
+    (words[0], words[1])
+}
+
+#[inline]
+fn little_endian(bytes: &[u8]) -> u64 {
+    bytes.try_into().map_or(0, u64::from_le_bytes)
+}
+
+/// A mask of the lowest `count` bytes, `count` at most 8.
+#[inline]
+const fn low_bytes(count: usize) -> u64 {
+    if count >= 8 {
+        u64::MAX
+    } else {
+        (1 << (count * 8)) - 1
+    }
+}
+
+/// The column of [`Vocabulary::lengths`] for a length in characters.
+const fn row_of(length: usize) -> usize {
+    match length {
+        0..=16 => length,
+        17..32 => 17,
+        _ => 18,
+    }
+}
+
+/// How often the character at `at`, `width` bytes wide, comes again right behind itself.
+#[inline]
+fn repeats(piece: &[u8], at: usize, width: usize) -> usize {
+    // Equal to itself moved by one character, as far as that goes.
+    let moved = piece.get(at + width..).unwrap_or(&[]);
+    moved
+        .iter()
+        .zip(&piece[at..])
+        .take_while(|(next, byte)| next == byte)
+        .count()
+        / width
+}
+
+#[inline]
+fn uniform(text: &[u8], start: usize, end: usize) -> bool {
+    text[start..end].iter().all(|&byte| byte == text[start])
+}
+
+/// The code point at `at` of well-formed UTF-8 text.
+fn code_point(piece: &[u8], at: usize) -> u32 {
+    let lead = piece[at];
+    let length = wide_len(lead);
+    let mut point = u32::from(lead) & (0x7F >> length);
+    for offset in 1..length {
+        point = point << 6 | u32::from(piece.get(at + offset).copied().unwrap_or(0) & 0x3F);
+    }
+    point
+}
+
+/// The group of a character outside ASCII: an index into [`Vocabulary::scripts`].
+const fn script(point: u32) -> usize {
+    match point {
+        0..=0xBF => 0,           // Latin-1 signs
+        0xC0..=0x24F => 1,       // Latin letters
+        0x250..=0x36F => 2,      // phonetic, combining
+        0x370..=0x3FF => 3,      // Greek
+        0x400..=0x52F => 4,      // Cyrillic
+        0x530..=0x58F => 5,      // Armenian
+        0x590..=0x5FF => 6,      // Hebrew
+        0x600..=0x7FF => 7,      // Arabic
+        0x800..=0x97F => 8,      // Devanagari
+        0x980..=0xDFF => 9,      // other Indic
+        0xE00..=0xEFF => 10,     // Thai, Lao
+        0xF00..=0x10FF => 11,    // Tibetan, Myanmar, Georgian
+        0x1100..=0x1DFF => 12,   // Jamo, Khmer, others
+        0x1E00..=0x1FFF => 13,   // Latin and Greek with several accents
+        0x2000..=0x206F => 14,   // punctuation
+        0x2070..=0x218F => 15,   // super- and subscripts, currency
+        0x2190..=0x21FF => 16,   // arrows
+        0x2200..=0x24FF => 17,   // mathematics, technical
+        0x2500..=0x25FF => 18,   // boxes, blocks
+        0x2600..=0x27BF => 19,   // dingbats
+        0x27C0..=0x2FFF => 20,   // Braille, more arrows
+        0x3000..=0x303F => 21,   // CJK punctuation
+        0x3040..=0x309F => 22,   // Hiragana
+        0x30A0..=0x30FF => 23,   // Katakana
+        0x3100..=0x4DFF => 24,   // CJK, rare
+        0x4E00..=0x9FFF => 25,   // CJK
+        0xA000..=0xABFF => 26,   // Yi and others
+        0xAC00..=0xD7FF => 27,   // Hangul
+        0xFF00..=0xFFEF => 28,   // full-width forms
+        0xD800..=0xFFFF => 29,   // private, presentation forms
+        0x1F000..=0x1FAFF => 30, // emoji
+        _ => 31,
+    }
+}
+
+/// Reads numbers of two base-91 characters each: `#`..`[` and `]`..`~`.
+const fn decode<const TEXT: usize, const COUNT: usize>(text: &[u8; TEXT]) -> [u16; COUNT] {
+    assert!(TEXT == COUNT * 2, "two characters a number");
+    let mut numbers = [0u16; COUNT];
+    let mut n = 0;
+    while n < COUNT {
+        numbers[n] = digit(text[n * 2]) * 91 + digit(text[n * 2 + 1]);
+        n += 1;
+    }
+    numbers
+}
+
+const fn digit(byte: u8) -> u16 {
+    (if byte < b'\\' {
+        byte - b'#'
+    } else {
+        byte - b'#' - 1
+    }) as u16
+}
+
+/// Moves numbers from `0..` to around zero.
+const fn centre<const COUNT: usize>(numbers: [u16; COUNT]) -> [i16; COUNT] {
+    let mut centred = [0i16; COUNT];
+    let mut n = 0;
+    while n < COUNT {
+        centred[n] = numbers[n] as i16 - 4140;
+        n += 1;
+    }
+    centred
+}

@@ -1,0 +1,135 @@
+//! Google Gemini: `{"systemInstruction", "contents": [{"role", "parts"}], "tools"}`.
+
+use super::WireFormat;
+use super::fields::{array, expect, fields, last, pick, present, root_object, text};
+use super::openai_chat::{opaque_turn, role_of};
+use crate::conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
+use crate::doc::{Doc, DocError, Kind, NodeId};
+
+/// String leaves of a function response below this many bytes are left alone: they are fields, not output.
+const MIN_LEAF_BYTES: usize = 200;
+
+#[derive(Debug)]
+pub(super) struct Gemini;
+
+impl WireFormat for Gemini {
+    fn id(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["google", "gemini-generate-content"]
+    }
+
+    fn claims(&self, doc: &Doc) -> bool {
+        doc.get(doc.root(), "contents").is_some_and(|c| doc.kind(c) == Kind::Array)
+    }
+
+    fn head<'d>(&self, doc: &'d Doc) -> Head<'d> {
+        let get = |key| doc.get(doc.root(), key);
+        let config = get("generationConfig").or_else(|| get("generation_config"));
+        let limit = config.and_then(|c| doc.get(c, "maxOutputTokens").or_else(|| doc.get(c, "max_output_tokens")));
+        Head {
+            model: text(doc, get("model")),
+            stream: false, // a different URL, not a field
+            max_output: limit.and_then(|n| doc.integer(n)),
+        }
+    }
+
+    fn read<'d>(&self, doc: &'d Doc) -> Result<Conversation<'d>, DocError> {
+        let root = root_object(doc)?;
+        let mut out = Conversation { head: self.head(doc), ..Conversation::default() };
+        let (once, rest) =
+            (["contents", "model"], ["tools", "systemInstruction", "system_instruction", "cachedContent"]);
+        let ([contents, _], [tools, camel, snake, cached]) =
+            fields(doc, root, once, rest, |key, value| out.extra.push((key, value)))?;
+        out.continues = present(doc, cached);
+        for group in tools.into_iter().flat_map(|t| doc.elements(t)) {
+            let declared = doc.get(group, "functionDeclarations").or_else(|| doc.get(group, "function_declarations"));
+            match declared {
+                Some(list) => out.tools.extend(
+                    doc.elements(list).map(|node| Tool { name: text(doc, doc.get(node, "name")), node }),
+                ),
+                None => out.tools.push(Tool { name: None, node: group }),
+            }
+        }
+        if let Some(node) = camel.or(snake) {
+            let parts = match (doc.json_str(node), doc.get(node, "parts")) {
+                (Some(t), _) => vec![Part::Text(Text::new(node, t))],
+                (None, Some(list)) => parts(doc, list)?,
+                (None, None) => Vec::new(),
+            };
+            out.turns.push(Turn { role: Role::System, index: None, node, parts });
+        }
+        let contents = array(doc, root, contents, "contents")?;
+        for (index, node) in doc.elements(contents).enumerate() {
+            expect(doc, node, Kind::Object, "an entry of \"contents\"")?;
+            let ([role, list], []) = pick(doc, node, ["role", "parts"], [])?;
+            // A single-turn request may leave the role out; it is the user's then.
+            let role = if role.is_some() { role_of(doc, node, role)? } else { Some(Role::User) };
+            let parts = parts(doc, array(doc, node, list, "parts")?)?;
+            out.turns.push(match role {
+                Some(role) => Turn { role, index: Some(index as u32), node, parts },
+                None => opaque_turn(node, index as u32),
+            });
+        }
+        Ok(out)
+    }
+}
+
+fn parts(doc: &Doc, list: NodeId) -> Result<Vec<Part<'_>>, DocError> {
+    expect(doc, list, Kind::Array, "\"parts\"")?;
+    doc.elements(list).map(|node| part(doc, node)).collect()
+}
+
+fn part(doc: &Doc, node: NodeId) -> Result<Part<'_>, DocError> {
+    expect(doc, node, Kind::Object, "a part")?;
+    let names = [
+        "text", "thought", "thoughtSignature", "functionCall", "function_call", "functionResponse",
+        "function_response", "inlineData", "fileData", "inline_data", "file_data", "thought_signature",
+    ];
+    let [value, thought, seal, call, call2, response, response2, inline, file, inline2, file2, seal2] =
+        last(doc, node, names);
+    let sealed = present(doc, seal) || present(doc, seal2);
+    if let Some(call) = call.or(call2) {
+        let [id, name, args] = last(doc, call, ["id", "name", "args"]);
+        let arguments = args.map_or(Arguments::None, Arguments::Json);
+        return Ok(Part::ToolCall(ToolCall { node, id: text(doc, id), name: text(doc, name), arguments }));
+    }
+    if let Some(response) = response.or(response2) {
+        let [id, name, body] = last(doc, response, ["id", "name", "response"]);
+        let mut leaves = Vec::new();
+        if let Some(body) = body {
+            string_leaves(doc, body, sealed, &mut leaves);
+        }
+        let exit = body.and_then(|b| doc.get(b, "exitCode").or_else(|| doc.get(b, "exit_code")));
+        return Ok(Part::ToolResult(ToolResult {
+            node,
+            id: text(doc, id),
+            name: text(doc, name),
+            parts: leaves,
+            is_error: false,
+            exit_code: exit.and_then(|n| doc.integer(n)).and_then(|n| i32::try_from(n).ok()),
+        }));
+    }
+    Ok(match value.and_then(|v| Some((v, doc.json_str(v)?))) {
+        Some((_, t)) if thought.and_then(|t| doc.bool(t)) == Some(true) => Part::Reasoning { node, text: Some(t) },
+        Some((at, t)) => Part::Text(Text { sealed, ..Text::new(at, t) }),
+        None if [inline, file, inline2, file2].iter().any(Option::is_some) => Part::Media { node },
+        None => Part::Opaque { node },
+    })
+}
+
+/// String leaves in document order. Depth is bounded by the document's own limit.
+fn string_leaves<'d>(doc: &'d Doc, node: NodeId, sealed: bool, out: &mut Vec<Part<'d>>) {
+    match doc.kind(node) {
+        Kind::String => {
+            if let Some(t) = doc.json_str(node).filter(|t| t.raw().len() >= MIN_LEAF_BYTES) {
+                out.push(Part::Text(Text { sealed, ..Text::new(node, t) }));
+            }
+        }
+        Kind::Array => doc.elements(node).for_each(|n| string_leaves(doc, n, sealed, out)),
+        Kind::Object => doc.members(node).for_each(|(_, n)| string_leaves(doc, n, sealed, out)),
+        _ => {}
+    }
+}
