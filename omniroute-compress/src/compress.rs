@@ -1,0 +1,326 @@
+//! The compressor: built once, shared by all calls.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use omniroute_core::{
+    BlobStore, ChatRequest, CompressReceipt, CompressionEngine, Compressor, DEFAULT_MAX_BYTES, Diagnostic, Doc, DocError,
+    Estimator, MemoryBlobs, Moment, SessionId, Skip, Tokenizer, wire,
+};
+
+use crate::config::{ConfigErrors, Step};
+use crate::memo::{Memo, MemoLimits};
+use crate::pipeline::Pipeline;
+use crate::plan::{Plan, Steps};
+
+/// A body that is ready to be sent, and the record of what was done.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Compressed {
+    /// The body. The very same bytes if nothing was changed.
+    pub body: Bytes,
+    /// What was done and what was not, and why.
+    pub receipt: CompressReceipt,
+}
+
+/// Why there is no result. Without `strict` a body never is a reason.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompressError {
+    /// The configuration is wrong; holds every mistake.
+    #[error("configuration: {0}")]
+    Config(#[from] ConfigErrors),
+    /// Strict mode: the body is not a request.
+    #[error("bad body: {0}")]
+    BadBody(#[from] DocError),
+    /// Strict mode: the body is JSON and none of the wires knows it.
+    #[error("the body is no chat request: none of \"messages\", \"input\", \"contents\" is there as a list")]
+    UnknownWire,
+}
+
+impl CompressError {
+    /// Stable code for programs and other languages.
+    pub fn code(&self) -> &'static str {
+        match self {
+            CompressError::Config(_) => "config",
+            CompressError::BadBody(_) => "bad_body",
+            CompressError::UnknownWire => "unknown_wire",
+        }
+    }
+}
+
+/// Compresses one body with the plan `safe`. Remembers nothing: in a session build a [`Compress`] once, its
+/// calls then cost only what is new.
+///
+/// A body that cannot be read comes back unchanged and the receipt says why.
+///
+/// ```
+/// use omniroute_compress::compress;
+/// use omniroute_core::wire;
+/// let body = r#"{"messages": [{"role": "user", "content": "hi"}]}"#;
+/// let out = compress(wire::OPENAI_CHAT, body)?;
+/// assert_eq!(out.body, body);
+/// assert_eq!(out.receipt.tokens_after, out.receipt.tokens_before);
+/// # Ok::<(), omniroute_compress::CompressError>(())
+/// ```
+///
+/// # Errors
+/// None today; the signature leaves room for strict use.
+pub fn compress(wire: wire::Wire, body: impl Into<Bytes>) -> Result<Compressed, CompressError> {
+    let compressor = Compress::builder().memo(MemoLimits::none()).build()?;
+    compressor.compress_body(Some(wire), body, Moment::default())
+}
+
+/// A compressor. Cloning shares what it remembers; threads may use it at the same time.
+///
+/// ```
+/// use omniroute_compress::Compress;
+/// use omniroute_core::{ChatRequest, Moment, wire};
+/// let compressor = Compress::builder().plan("safe").build()?;
+/// let body = r#"{"messages": [{"role": "user", "content": "hi"}]}"#;
+/// let mut request = ChatRequest::parse(wire::OPENAI_CHAT, body).expect("is JSON");
+/// let out = compressor.compress(&mut request, None, Moment::default());
+/// assert_eq!(out.receipt.plan, "safe");
+/// # Ok::<(), omniroute_compress::CompressError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Compress {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    steps: Arc<Steps>,
+    engines: Vec<Arc<dyn CompressionEngine>>,
+    profiles: Mutex<HashMap<String, Arc<Steps>>>,
+    tokenizer: Option<Arc<dyn Tokenizer>>,
+    blobs: Arc<dyn BlobStore>,
+    memo: Memo,
+    strict: bool,
+    max_bytes: usize,
+}
+
+impl Compress {
+    /// Starts with plan `safe`, an estimator for the request's model, memory stores, not strict.
+    pub fn builder() -> CompressBuilder {
+        CompressBuilder::default()
+    }
+
+    /// Compresses `request` in place and returns its new body. `session` names the session if the request does
+    /// not; `now` ages what is remembered.
+    pub fn compress(&self, request: &mut ChatRequest, session: Option<&SessionId>, now: Moment) -> Compressed {
+        if let (None, Some(session)) = (request.session(), session) {
+            *request = request.clone().with_session(session.clone());
+        }
+        let steps = self.inner.steps.clone();
+        let receipt = self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
+        Compressed { body: request.to_bytes(), receipt }
+    }
+
+    /// Compresses a body; guesses its wire if none is given.
+    ///
+    /// # Errors
+    /// In strict mode [`CompressError::BadBody`] and [`CompressError::UnknownWire`]. Otherwise such a body comes
+    /// back unchanged and the receipt's `skipped` says why.
+    pub fn compress_body(
+        &self,
+        wire: Option<wire::Wire>,
+        body: impl Into<Bytes>,
+        now: Moment,
+    ) -> Result<Compressed, CompressError> {
+        let body = body.into();
+        let steps = self.inner.steps.clone();
+        if steps.engines.is_empty() && !self.inner.strict {
+            return Ok(untouched(&steps, body, Skip::new("off", "the plan has no steps")));
+        }
+        let doc = match Doc::parse_with_limit(body.clone(), self.inner.max_bytes) {
+            Ok(doc) => doc,
+            Err(error) if self.inner.strict => return Err(error.into()),
+            Err(error) => return Ok(untouched(&steps, body, Skip::unreadable(&error))),
+        };
+        let Some(wire) = wire.or_else(|| wire::detect(&doc)) else {
+            if self.inner.strict {
+                return Err(CompressError::UnknownWire);
+            }
+            let skip = Skip::new("unknown_wire", CompressError::UnknownWire.to_string());
+            return Ok(untouched(&steps, body, skip));
+        };
+        let mut request = ChatRequest::from_doc(wire, doc);
+        match self.run(&steps, &mut request, now) {
+            Ok(receipt) => Ok(Compressed { body: request.to_bytes(), receipt }),
+            Err(error) if self.inner.strict => Err(error.into()),
+            Err(error) => Ok(untouched(&steps, body, Skip::unreadable(&error))),
+        }
+    }
+
+    fn run(&self, steps: &Steps, request: &mut ChatRequest, now: Moment) -> Result<CompressReceipt, DocError> {
+        if steps.engines.is_empty() {
+            let length = request.doc().bytes().len() as u64;
+            let mut receipt = skipped(steps, length, Skip::new("off", "the plan has no steps"));
+            receipt.wire = request.wire().id().to_owned();
+            return Ok(receipt);
+        }
+        let estimator;
+        let tokenizer: &dyn Tokenizer = match &self.inner.tokenizer {
+            Some(own) => own.as_ref(),
+            None => {
+                estimator = Estimator::for_model(&request.head().model.map(|m| m.decode()).unwrap_or_default());
+                &estimator
+            }
+        };
+        let (memo, blobs) = (&self.inner.memo, self.inner.blobs.as_ref());
+        let passed = Pipeline { steps, tokenizer, blobs, memo, now: now.mono }.run(request)?;
+        request.replace_doc(passed.doc);
+        Ok(passed.receipt)
+    }
+
+    /// The steps of a plan that the caller names for one request.
+    fn profile(&self, name: &str) -> Result<Arc<Steps>, ConfigErrors> {
+        let mut known = self.inner.profiles.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(steps) = known.get(name) {
+            return Ok(steps.clone());
+        }
+        let steps = Arc::new(Plan::parse(name)?.build(&self.inner.engines)?);
+        if known.len() < 64 {
+            known.insert(name.to_owned(), steps.clone());
+        }
+        Ok(steps)
+    }
+}
+
+impl Compressor for Compress {
+    fn compress(&self, request: &mut ChatRequest, profile: Option<&str>, now: Moment) -> CompressReceipt {
+        let named = profile.map(|name| self.profile(name));
+        let steps = match &named {
+            Some(Ok(steps)) => steps.clone(),
+            _ => self.inner.steps.clone(),
+        };
+        let mut receipt = self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
+        if let Some(Err(errors)) = named {
+            let action = format!("{errors}; plan \"{}\" was used", steps.name);
+            receipt.notes.push(Diagnostic::new("ignored_unknown", "", action));
+        }
+        receipt
+    }
+}
+
+fn unreadable(steps: &Steps, request: &ChatRequest, error: &DocError) -> CompressReceipt {
+    skipped(steps, request.doc().bytes().len() as u64, Skip::unreadable(error))
+}
+
+fn untouched(steps: &Steps, body: Bytes, skip: Skip) -> Compressed {
+    let receipt = skipped(steps, body.len() as u64, skip);
+    Compressed { body, receipt }
+}
+
+fn skipped(steps: &Steps, bytes: u64, skip: Skip) -> CompressReceipt {
+    let mut receipt = CompressReceipt::default();
+    receipt.plan = steps.name.clone();
+    receipt.skipped = Some(skip);
+    receipt.bytes_before = bytes;
+    receipt.bytes_after = bytes;
+    receipt
+}
+
+/// Settings of a compressor.
+#[derive(Debug, Clone, Default)]
+pub struct CompressBuilder {
+    plan: Option<String>,
+    steps: Option<Vec<Step>>,
+    engines: Vec<Arc<dyn CompressionEngine>>,
+    tokenizer: Option<Arc<dyn Tokenizer>>,
+    blobs: Option<Arc<dyn BlobStore>>,
+    memo: MemoLimits,
+    strict: bool,
+    max_bytes: Option<usize>,
+}
+
+impl CompressBuilder {
+    /// A plan by name, or engines separated by commas; default `"safe"`.
+    #[must_use]
+    pub fn plan(mut self, plan: impl Into<String>) -> Self {
+        self.plan = Some(plan.into());
+        self
+    }
+
+    /// A plan of one's own, with settings; wins over [`CompressBuilder::plan`].
+    #[must_use]
+    pub fn steps(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.steps = Some(steps.into_iter().collect());
+        self
+    }
+
+    /// An engine of one's own, to be named in [`CompressBuilder::steps`] or in a plan by its id. Wins over a
+    /// built-in engine of the same id.
+    #[must_use]
+    pub fn engine(mut self, engine: Arc<dyn CompressionEngine>) -> Self {
+        self.engines.push(engine);
+        self
+    }
+
+    /// A token counter; by default an estimator for the model that the request names.
+    #[must_use]
+    pub fn tokenizer(mut self, tokenizer: Arc<dyn Tokenizer>) -> Self {
+        self.tokenizer = Some(tokenizer);
+        self
+    }
+
+    /// Where recoverable engines keep originals; by default in memory.
+    #[must_use]
+    pub fn blobs(mut self, blobs: Arc<dyn BlobStore>) -> Self {
+        self.blobs = Some(blobs);
+        self
+    }
+
+    /// Bounds of what is remembered between calls.
+    #[must_use]
+    pub fn memo(mut self, limits: MemoLimits) -> Self {
+        self.memo = limits;
+        self
+    }
+
+    /// Whether a body that cannot be read is an error instead of coming back unchanged; default no.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Largest body that is worked on, in bytes; default 16 MiB.
+    #[must_use]
+    pub fn max_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = Some(bytes);
+        self
+    }
+
+    /// Checks everything and makes the engines.
+    ///
+    /// # Errors
+    /// [`CompressError::Config`] with every mistake.
+    pub fn build(self) -> Result<Compress, CompressError> {
+        let own = |name: &str| self.engines.iter().any(|e| e.info().id == name);
+        let plan = match (self.steps, &self.plan) {
+            (Some(steps), _) => Plan::of(steps),
+            // A list may name engines of the caller, which only this builder knows.
+            (None, Some(text)) if text.split(',').any(|n| own(n.trim())) => {
+                Plan::of(text.split(',').map(|n| Step::new(n.trim())))
+            }
+            (None, Some(text)) => Plan::parse(text)?,
+            (None, None) => Plan::default(),
+        };
+        let steps = Arc::new(plan.build(&self.engines)?);
+        Ok(Compress {
+            inner: Arc::new(Inner {
+                steps,
+                engines: self.engines,
+                profiles: Mutex::default(),
+                tokenizer: self.tokenizer,
+                blobs: self.blobs.unwrap_or_else(|| Arc::new(MemoryBlobs::default())),
+                memo: Memo::new(self.memo),
+                strict: self.strict,
+                max_bytes: self.max_bytes.unwrap_or(DEFAULT_MAX_BYTES),
+            }),
+        })
+    }
+}

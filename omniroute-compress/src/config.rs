@@ -1,0 +1,264 @@
+//! Settings of plan steps: which keys an engine knows, their types, ranges and defaults.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A value of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Value {
+    /// A switch.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Int(value)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(b) => b.fmt(f),
+            Value::Int(i) => i.fmt(f),
+        }
+    }
+}
+
+/// A setting an engine knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConfigField {
+    /// Name, in snake case.
+    pub key: &'static str,
+    /// Value when nothing is said; its type is the setting's type.
+    pub default: Value,
+    /// Smallest whole number allowed.
+    pub min: i64,
+    /// Largest whole number allowed.
+    pub max: i64,
+    /// One line for people.
+    pub summary: &'static str,
+}
+
+impl ConfigField {
+    /// A switch.
+    pub const fn switch(key: &'static str, default: bool, summary: &'static str) -> Self {
+        ConfigField { key, default: Value::Bool(default), min: 0, max: 1, summary }
+    }
+
+    /// A whole number in a range, both ends allowed.
+    pub const fn int(key: &'static str, default: i64, range: (i64, i64), summary: &'static str) -> Self {
+        ConfigField { key, default: Value::Int(default), min: range.0, max: range.1, summary }
+    }
+
+    fn allowed(&self) -> String {
+        match self.default {
+            Value::Bool(_) => "true or false".to_owned(),
+            Value::Int(_) => format!("a whole number from {} to {}", self.min, self.max),
+        }
+    }
+
+    fn accepts(&self, value: Value) -> bool {
+        match (self.default, value) {
+            (Value::Bool(_), Value::Bool(_)) => true,
+            (Value::Int(_), Value::Int(n)) => (self.min..=self.max).contains(&n),
+            _ => false,
+        }
+    }
+}
+
+/// One step of a plan: an engine and the settings that differ from its defaults.
+///
+/// ```
+/// use omniroute_compress::Step;
+/// let step = Step::new("session-dedup").with("min_lines", 3);
+/// assert_eq!(step.engine(), "session-dedup");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    engine: String,
+    settings: BTreeMap<String, Value>,
+}
+
+impl Step {
+    /// The engine with this id or alias, with its defaults.
+    pub fn new(engine: impl Into<String>) -> Self {
+        Step { engine: engine.into(), settings: BTreeMap::new() }
+    }
+
+    /// Changes a setting. Checked when the plan is built.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.settings.insert(key.into(), value.into());
+        self
+    }
+
+    /// Id or alias of the engine, as given.
+    pub fn engine(&self) -> &str {
+        &self.engine
+    }
+
+    /// All settings of `fields`, checked; every mistake is reported.
+    pub(crate) fn resolve(&self, fields: &'static [ConfigField], errors: &mut Vec<ConfigError>) -> Settings {
+        for (key, value) in &self.settings {
+            let place = format!("engine \"{}\"", self.engine);
+            match fields.iter().find(|f| f.key == key) {
+                None => {
+                    let hint = suggestion(key, fields.iter().map(|f| f.key));
+                    errors.push(ConfigError::new(place, format!("key \"{key}\" is not known{hint}")));
+                }
+                Some(field) if !field.accepts(*value) => {
+                    let allowed = field.allowed();
+                    errors.push(ConfigError::new(place, format!("key \"{key}\": {value} is not {allowed}")));
+                }
+                Some(_) => {}
+            }
+        }
+        let value = |f: &ConfigField| *self.settings.get(f.key).unwrap_or(&f.default);
+        Settings { values: fields.iter().map(|f| (f.key, value(f))).collect() }
+    }
+}
+
+/// The checked settings of one step, defaults filled in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    values: Vec<(&'static str, Value)>,
+}
+
+impl Settings {
+    /// A switch; false if the engine has no such setting.
+    pub fn bool(&self, key: &str) -> bool {
+        matches!(self.get(key), Some(Value::Bool(true)))
+    }
+
+    /// A whole number that is never negative; 0 if the engine has no such setting.
+    pub fn size(&self, key: &str) -> usize {
+        match self.get(key) {
+            Some(Value::Int(n)) => usize::try_from(n).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<Value> {
+        self.values.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
+    }
+
+    /// Text form in the order of the engine's fields, for fingerprints.
+    pub(crate) fn canonical(&self) -> String {
+        self.values.iter().map(|(k, v)| format!("{k}={v};")).collect()
+    }
+}
+
+/// One mistake in a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    place: String,
+    message: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        ConfigError { place: place.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// Every mistake in a configuration, not only the first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ConfigErrors(pub(crate) Vec<ConfigError>);
+
+impl ConfigErrors {
+    /// The mistakes, in the order of the configuration.
+    pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
+        self.0.iter()
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("; ")?;
+            }
+            error.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
+/// `; did you mean "x"?` for the nearest of `known`, if one is near.
+pub(crate) fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = known.map(|k| (distance(word, k), k)).min();
+    match near {
+        Some((d, k)) if d <= 1 + k.len() / 4 => format!("; did you mean \"{k}\"?"),
+        _ => String::new(),
+    }
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) between two short words.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let mut best = (rows[i][j] + usize::from(x != y)).min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                best = best.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: &[ConfigField] =
+        &[ConfigField::int("min_lines", 6, (2, 1000), ""), ConfigField::switch("verify", true, "")];
+
+    #[test]
+    fn resolves_defaults_and_reports_every_mistake() {
+        let mut errors = Vec::new();
+        let step = Step::new("x").with("min_lines", 0).with("min_line", 3).with("verify", 1);
+        let settings = step.resolve(FIELDS, &mut errors);
+        assert_eq!(settings.size("min_lines"), 0);
+        let text = ConfigErrors(errors).to_string();
+        assert_eq!(
+            text,
+            "engine \"x\": key \"min_line\" is not known; did you mean \"min_lines\"?; \
+             engine \"x\": key \"min_lines\": 0 is not a whole number from 2 to 1000; \
+             engine \"x\": key \"verify\": 1 is not true or false"
+        );
+        let mut errors = Vec::new();
+        let settings = Step::new("x").resolve(FIELDS, &mut errors);
+        assert!(errors.is_empty() && settings.bool("verify") && settings.size("min_lines") == 6);
+    }
+
+    #[test]
+    fn distances() {
+        for (a, b, d) in [("", "", 0), ("ulta", "ultra", 1), ("lite", "ilte", 1), ("kitten", "sitting", 3)] {
+            assert_eq!(distance(a, b), d, "{a} {b}");
+        }
+    }
+}

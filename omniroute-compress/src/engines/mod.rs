@@ -1,0 +1,7 @@
+//! The engines. Each is one file or folder here and one line in [`crate::registry::ENGINES`].
+
+pub(crate) mod lite;
+pub(crate) mod repeat;
+pub mod rows;
+pub(crate) mod session_dedup;
+mod trail;

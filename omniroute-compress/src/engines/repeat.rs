@@ -1,0 +1,118 @@
+//! `repeat`: a tool result that is the same as an earlier one becomes one line that says so.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use omniroute_core::{
+    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement, SegmentId,
+    SegmentKind, SegmentView, Sources,
+};
+use sha2::{Digest, Sha256};
+
+use super::trail::{SourceId, Trail};
+use crate::config::{ConfigField, Settings};
+use crate::registry::EngineEntry;
+
+const INFO: EngineInfo = EngineInfo::new("repeat", Loss::Lossless)
+    .summary("a tool result equal to an earlier one becomes a reference to it")
+    .priority(2)
+    .min_bytes(240);
+
+const FIELDS: &[ConfigField] = &[
+    ConfigField::int("max_back_chars", 200_000, (20_000, i64::MAX), "how far back a reference may reach, in characters"),
+    ConfigField::int("min_net_chars", 160, (1, 1_000_000), "characters that must be saved, the marker paid for"),
+];
+
+/// Entry in the list of engines.
+pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
+
+fn build(settings: &Settings) -> Arc<dyn CompressionEngine> {
+    let (back, net) = (settings.size("max_back_chars") as u64, settings.size("min_net_chars"));
+    Arc::new(Repeat { max_back_chars: back, min_net_chars: net })
+}
+
+#[derive(Debug)]
+struct Repeat {
+    max_back_chars: u64,
+    min_net_chars: usize,
+}
+
+/// Full results seen so far, by the hash of their original text.
+#[derive(Debug, Default)]
+struct Seen {
+    trail: Trail,
+    /// Latest place where the text stands: its segment and its number in the trail.
+    texts: HashMap<[u8; 32], (usize, SourceId)>,
+}
+
+impl EngineMemory for Seen {
+    fn bytes(&self) -> usize {
+        self.trail.bytes() + self.texts.len() * 64
+    }
+}
+
+impl CompressionEngine for Repeat {
+    fn info(&self) -> &EngineInfo {
+        &INFO
+    }
+
+    fn memory(&self) -> Option<Box<dyn EngineMemory>> {
+        Some(Box::<Seen>::default())
+    }
+
+    fn segment(&self, view: &SegmentView<'_, '_>, _: &EngineContext<'_>) -> Result<Edit, EngineError> {
+        let Some(seen) = view.memory::<Seen>() else { return Ok(Edit::Keep("not_applicable")) };
+        let text = view.this().original();
+        let Some(&(index, source)) = seen.texts.get(&digest(text)) else { return Ok(Edit::Keep("first_seen")) };
+        let Some(earlier) = view.earlier().get(index).filter(|s| s.original() == text) else {
+            return Ok(Edit::Keep("first_seen"));
+        };
+        if seen.trail.distance(source) > self.max_back_chars {
+            return Ok(Edit::Keep("too_far_back"));
+        }
+        if seen.trail.needs_full_text(view.call()) {
+            return Ok(Edit::Keep("asked_again"));
+        }
+        let lines = text.lines().count();
+        let marker = format!("[unchanged: identical to {} above ({lines} lines)]", seen.trail.name(source));
+        if marker.len() + self.min_net_chars > text.len() {
+            return Ok(Edit::Keep("no_gain"));
+        }
+        let undo = format!("{} {} {}", earlier.id.message, earlier.id.block, earlier.id.part);
+        Ok(Edit::Replace(Replacement::new(marker).technique("repeat", 1).undo(undo)))
+    }
+
+    fn settle(&self, view: &SegmentView<'_, '_>, memory: &mut dyn EngineMemory) {
+        let memory: &mut dyn std::any::Any = memory;
+        let Some(seen) = memory.downcast_mut::<Seen>() else { return };
+        let segment = view.this();
+        let source = seen.trail.settle(view, mostly_reference(view));
+        // A source must show its text itself: references never chain.
+        let refers = refers_back(segment.edited_by());
+        if let (SegmentKind::ToolResult, Some(source), false) = (segment.kind, source, refers)
+            && segment.original().len() >= INFO.min_bytes
+        {
+            seen.texts.insert(digest(segment.original()), (view.index(), source));
+        }
+    }
+
+    fn undo(&self, _after: &str, undo: &str, sources: &dyn Sources) -> Option<String> {
+        let mut numbers = undo.split(' ').map(|n| n.parse::<u32>().ok());
+        let id = SegmentId { message: numbers.next()??, block: numbers.next()??, part: numbers.next()?? };
+        sources.original(id).map(|text| text.into_owned())
+    }
+}
+
+/// Whether a settled answer shows less than half of its text and refers back for the rest.
+pub(super) fn mostly_reference(view: &SegmentView<'_, '_>) -> bool {
+    refers_back(view.this().edited_by()) && view.text().len() * 2 < view.this().original().len()
+}
+
+/// Whether one of our references stands in a text that these engines made.
+fn refers_back(edited_by: &[&str]) -> bool {
+    edited_by.iter().any(|id| *id == INFO.id || *id == "session-dedup")
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}

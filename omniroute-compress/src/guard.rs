@@ -1,0 +1,70 @@
+//! What every change must pass before it is sent, whoever made it.
+
+use std::collections::HashSet;
+
+use omniroute_core::{Doc, Loss};
+
+use crate::terminal;
+
+/// Words that turn a statement into its opposite or tell that something went wrong.
+const TELLING: [&str; 14] = [
+    "not", "no", "never", "without", "except", "error", "failed", "failure", "fatal", "panicked", "warning", "denied",
+    "missing", "cannot",
+];
+
+/// The reason to refuse `after` in place of `before`, if there is one.
+pub(crate) fn refuse(before: &str, after: &str, tokens: (u32, u32), loss: Loss) -> Option<&'static str> {
+    if after.trim().is_empty() && !before.trim().is_empty() {
+        return Some("empty_result");
+    }
+    if tokens.1 >= tokens.0 || after.len() > before.len() {
+        return Some("would_inflate");
+    }
+    let exact = matches!(loss, Loss::Lossless | Loss::Recoverable);
+    if !exact && !facts_survive(before, after) {
+        return Some("fidelity_failed");
+    }
+    None
+}
+
+/// Whether every number, path, identifier with a digit or separator, and every telling word of what a terminal
+/// would show of `before` is in `after`.
+pub(crate) fn facts_survive(before: &str, after: &str) -> bool {
+    let shown = terminal::normalise(before);
+    let kept: HashSet<&[u8]> = words(after.as_bytes()).collect();
+    words(shown.text.as_bytes()).filter(|w| is_fact(w)).all(|w| kept.contains(w))
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let part_of_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b':' | b'-' | b'%') || *b >= 0x80;
+    text.split(move |b| !part_of_word(b)).filter(|w| !w.is_empty())
+}
+
+fn is_fact(word: &&[u8]) -> bool {
+    let marked = |b: &u8| b.is_ascii_digit() || matches!(b, b'_' | b'/' | b':');
+    word.iter().any(marked) || TELLING.iter().any(|t| t.as_bytes().eq_ignore_ascii_case(word))
+}
+
+/// Whether two documents have the same shape: the same kinds of values, nested alike.
+pub(crate) fn same_structure(before: &Doc, after: &Doc) -> bool {
+    before.same_shape(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_gate_passes_one_and_refuses_one() {
+        let lossy = Loss::Lossy;
+        assert_eq!(refuse("a 12 b b b", "a 12 b", (9, 4), lossy), None);
+        assert_eq!(refuse("text", " \n", (9, 1), lossy), Some("empty_result"));
+        assert_eq!(refuse("text", "text", (9, 9), lossy), Some("would_inflate"));
+        assert_eq!(refuse("ab", "abc", (9, 8), lossy), Some("would_inflate"));
+        assert_eq!(refuse("port 8080 is not open", "port is not open", (9, 8), lossy), Some("fidelity_failed"));
+        assert_eq!(refuse("port 8080 is not open", "port 8080 is open", (9, 8), lossy), Some("fidelity_failed"));
+        assert_eq!(refuse("src/a.rs:12 failed", "src/a.rs failed", (9, 8), lossy), Some("fidelity_failed"));
+        assert_eq!(refuse("port 8080", "port", (9, 8), Loss::Lossless), None, "lossless engines prove it themselves");
+        assert_eq!(refuse("\u{1b}[31mred 7\u{1b}[0m", "red 7", (9, 8), Loss::Layout), None, "colour codes are no facts");
+    }
+}

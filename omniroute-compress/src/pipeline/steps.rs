@@ -1,0 +1,174 @@
+//! Runs the steps of a plan on one text after the other.
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use omniroute_core::{
+    CompressionEngine, Diagnostic, Edit, EngineContext, EngineMemory, Loss, Replacement, Segment, SegmentKind, SegmentLog,
+    SegmentView, Tokenizer, Transcript,
+};
+
+use super::keys::sha256_hex;
+use crate::memo::{Memories, Slot};
+use crate::plan::Steps;
+use crate::result::{Sent, SegmentResult, StepOutcome};
+use crate::{guard, marker};
+
+/// The engines of a plan with what they remember of the texts so far.
+pub(super) struct Runner<'a> {
+    steps: &'a Steps,
+    cx: &'a EngineContext<'a>,
+    memories: Memories,
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(steps: &'a Steps, cx: &'a EngineContext<'a>) -> Self {
+        let slot = |e: &Arc<dyn CompressionEngine>| e.memory().map_or(Slot::Unused, Slot::Live);
+        Runner { steps, cx, memories: steps.engines.iter().map(slot).collect() }
+    }
+
+    /// Takes over the memories of an earlier call; returns how many chained texts they cover.
+    pub(super) fn restore(&mut self, tip: Option<(usize, Memories)>) -> usize {
+        match tip {
+            Some((index, memories)) if memories.len() == self.steps.engines.len() => {
+                self.memories = memories;
+                index + 1
+            }
+            _ => 0,
+        }
+    }
+
+    pub(super) fn into_memories(self) -> Memories {
+        self.memories
+    }
+
+    /// Runs all steps on segment `index` and records in the transcript what is sent.
+    pub(super) fn work(&mut self, transcript: &mut Transcript<'_>, index: usize) -> SegmentResult {
+        let segments = transcript.segments();
+        let Some(upto) = segments.get(..=index) else { return SegmentResult::default() };
+        let Some(segment) = upto.last() else { return SegmentResult::default() };
+        let mut out = counted(segment, self.cx.tokenizer);
+        if segment.kind != SegmentKind::ToolResult {
+            return out;
+        }
+        let blocked = if segment.frozen.is_some() {
+            Some("frozen")
+        } else if marker::contains(segment.original()) {
+            Some("already_compressed")
+        } else {
+            None
+        };
+        let mut text = Cow::Borrowed(segment.original());
+        let mut tokens = out.tokens_before;
+        let mut edited_by = Vec::new();
+        let mut log = SegmentLog::new(segment.id, String::new(), false);
+        for (position, engine) in self.steps.engines.clone().iter().enumerate() {
+            let mut outcome = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
+            if !engine.info().targets.contains(&segment.kind) {
+                out.steps.push(outcome);
+                continue;
+            }
+            outcome.seen = true;
+            let answer = match blocked {
+                Some(reason) => Err(reason),
+                None => self.step(engine.as_ref(), position, upto, &text, tokens, &mut out.notes),
+            };
+            match answer {
+                Err(reason) => outcome.reason = Some(reason),
+                Ok((replacement, tokens_out)) => {
+                    outcome.changed = true;
+                    outcome.tokens_out = tokens_out;
+                    outcome.techniques = replacement.techniques;
+                    outcome.dropped = replacement.dropped;
+                    tokens = tokens_out;
+                    edited_by.push(engine.info().id);
+                    log.push(engine.info().id, replacement.undo);
+                    text = Cow::Owned(replacement.text);
+                }
+            }
+            out.steps.push(outcome);
+        }
+        out.tokens_after = tokens;
+        if let Cow::Owned(text) = text {
+            log.original_sha256 = sha256_hex(segment.original());
+            log.exact_literal = segment.rewrites_exactly();
+            let literal: Arc<str> = segment.literal_for(&text).into();
+            let text: Arc<str> = text.into();
+            let sent = Sent { text: text.clone(), literal, edited_by: edited_by.clone(), log };
+            out.sent = Some(sent);
+            if let Some(segment) = transcript.segments_mut().get_mut(index) {
+                segment.set_sent(text, &edited_by);
+            }
+        }
+        out
+    }
+
+    /// One step on one text: the new text and its tokens, or the reason to keep the old one.
+    fn step(
+        &mut self,
+        engine: &dyn CompressionEngine,
+        position: usize,
+        upto: &[Segment<'_>],
+        text: &str,
+        tokens: u32,
+        notes: &mut Vec<Diagnostic>,
+    ) -> Result<(Replacement, u32), &'static str> {
+        let info = engine.info();
+        let segment = upto.last().ok_or("not_applicable")?;
+        if text.len() < info.min_bytes {
+            return Err("below_min_bytes");
+        }
+        if segment.is_error && matches!(info.loss, Loss::Lossy | Loss::Recoverable) {
+            return Err("is_error");
+        }
+        let memory: Option<&dyn EngineMemory> = match self.memories.get(position) {
+            Some(Slot::Broken) => return Err("engine_panic"),
+            Some(Slot::Live(memory)) => Some(memory.as_ref()),
+            _ => None,
+        };
+        let view = SegmentView::new(upto, text, memory).ok_or("not_applicable")?;
+        let cx = self.cx;
+        let replacement = match catch_unwind(AssertUnwindSafe(|| engine.segment(&view, cx))) {
+            Ok(Ok(Edit::Replace(replacement))) => replacement,
+            Ok(Ok(Edit::Keep(reason))) => return Err(reason),
+            Ok(Ok(_)) => return Err("not_applicable"),
+            Ok(Err(error)) => {
+                let action = format!("engine {} failed ({}), the text is kept", info.id, error.code);
+                notes.push(Diagnostic::new("engine_error", segment.id.to_string(), action));
+                return Err("engine_error");
+            }
+            Err(_) => {
+                let action = format!("engine {} panicked, the text is kept", info.id);
+                notes.push(Diagnostic::new("engine_panic", segment.id.to_string(), action));
+                return Err("engine_panic");
+            }
+        };
+        let tokens_out = cx.tokenizer.count(&replacement.text);
+        match guard::refuse(text, &replacement.text, (tokens, tokens_out), info.loss) {
+            Some(reason) => Err(reason),
+            None => Ok((replacement, tokens_out)),
+        }
+    }
+
+    /// Lets the engines take notice of a chained text whose sent form is settled. Returns the bytes looked at.
+    pub(super) fn settle(&mut self, segments: &[Segment<'_>], index: usize) -> u64 {
+        let Some(upto) = segments.get(..=index) else { return 0 };
+        let Some(segment) = upto.last() else { return 0 };
+        let Some(view) = SegmentView::new(upto, segment.sent(), None) else { return 0 };
+        for (engine, slot) in self.steps.engines.iter().zip(&mut self.memories) {
+            if let Slot::Live(memory) = slot
+                && catch_unwind(AssertUnwindSafe(|| engine.settle(&view, memory.as_mut()))).is_err()
+            {
+                *slot = Slot::Broken;
+            }
+        }
+        segment.raw().len() as u64
+    }
+}
+
+/// A result that changes nothing.
+pub(super) fn counted(segment: &Segment<'_>, tokenizer: &dyn Tokenizer) -> SegmentResult {
+    let tokens = tokenizer.count(segment.original());
+    SegmentResult { tokens_before: tokens, tokens_after: tokens, ..SegmentResult::default() }
+}

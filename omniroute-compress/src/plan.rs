@@ -1,0 +1,211 @@
+//! Plans: which engines run, in which order, with which settings.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use omniroute_core::CompressionEngine;
+use sha2::{Digest, Sha256};
+
+use crate::config::{ConfigError, ConfigErrors, Step, suggestion};
+use crate::registry::{ENGINES, engine};
+
+/// Raised when the pipeline itself changes what comes out for the same steps.
+const PIPELINE_VERSION: u32 = 1;
+
+/// Names of plans and the steps behind them.
+const NAMED: &[(&str, &[&str])] =
+    &[("off", &[]), ("lite", &["lite"]), ("safe", &["repeat", "lite", "rows", "session-dedup"])];
+
+/// An ordered list of steps with a name.
+///
+/// | name | steps |
+/// | --- | --- |
+/// | `off` | none; the body is not even parsed |
+/// | `lite` | `lite` |
+/// | `safe` (default) | `repeat`, `lite`, `rows`, `session-dedup` |
+///
+/// ```
+/// use omniroute_compress::Plan;
+/// assert_eq!(Plan::parse("rows, session-dedup")?.steps().len(), 2);
+/// let error = Plan::parse("saef").unwrap_err().to_string();
+/// assert_eq!(error, "plan: \"saef\" is not known; did you mean \"safe\"?");
+/// # Ok::<(), omniroute_compress::ConfigErrors>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    name: String,
+    steps: Vec<Step>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan::named("safe").expect("the default plan is in the table")
+    }
+}
+
+impl Plan {
+    /// Reads the name of a plan, or a list of engines separated by commas.
+    ///
+    /// # Errors
+    /// Every unknown name with the nearest known one, every engine named twice.
+    pub fn parse(text: &str) -> Result<Plan, ConfigErrors> {
+        let text = text.trim();
+        if let Some(plan) = Plan::named(text) {
+            return Ok(plan);
+        }
+        let names: Vec<&str> = text.split(',').map(str::trim).collect();
+        let steps: Vec<Step> = names.iter().map(|n| Step::new(*n)).collect();
+        let mut errors = Vec::new();
+        for name in &names {
+            if let Err(error) = find(name, names.len() == 1) {
+                errors.push(error);
+            }
+        }
+        twice(&steps, &mut errors);
+        if errors.is_empty() { Ok(Plan::of(steps)) } else { Err(ConfigErrors(errors)) }
+    }
+
+    /// A plan of one's own. Checked when the compressor is built.
+    pub fn of(steps: impl IntoIterator<Item = Step>) -> Plan {
+        let steps: Vec<Step> = steps.into_iter().collect();
+        let name = steps.iter().map(Step::engine).collect::<Vec<_>>().join(",");
+        Plan { name, steps }
+    }
+
+    /// Names of the plans that need no list.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|(name, _)| *name)
+    }
+
+    /// The name, or the list of engines.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The steps in order.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    fn named(name: &str) -> Option<Plan> {
+        let (name, steps) = NAMED.iter().find(|(n, _)| *n == name)?;
+        Some(Plan { name: (*name).to_owned(), steps: steps.iter().map(|s| Step::new(*s)).collect() })
+    }
+
+    /// Makes the engines. `extra` are engines of the caller, found by id.
+    pub(crate) fn build(&self, extra: &[Arc<dyn CompressionEngine>]) -> Result<Steps, ConfigErrors> {
+        let mut errors = Vec::new();
+        twice(&self.steps, &mut errors);
+        let mut engines = Vec::new();
+        let mut identity = format!("pipeline {PIPELINE_VERSION}\n");
+        for step in &self.steps {
+            if let Some(own) = extra.iter().find(|e| e.info().id == step.engine()) {
+                step.resolve(&[], &mut errors);
+                let _ = writeln!(identity, "own {} {}", own.info().id, own.info().version);
+                engines.push(own.clone());
+                continue;
+            }
+            match find(step.engine(), false) {
+                Err(error) => errors.push(error),
+                Ok(entry) => {
+                    let settings = step.resolve(entry.fields, &mut errors);
+                    let _ = writeln!(identity, "{} {} {}", entry.info.id, entry.info.version, settings.canonical());
+                    engines.push((entry.build)(&settings));
+                }
+            }
+        }
+        if errors.is_empty() {
+            Ok(Steps { name: self.name.clone(), identity, engines })
+        } else {
+            Err(ConfigErrors(errors))
+        }
+    }
+}
+
+/// The entry of an engine, or an error with the nearest name.
+fn find(name: &str, or_plan: bool) -> Result<&'static crate::registry::EngineEntry, ConfigError> {
+    let (base, level) = match name.split_once(':') {
+        Some((base, level)) => (base, Some(level)),
+        None => (name, None),
+    };
+    let Some(entry) = engine(base) else {
+        let engines = ENGINES.iter().flat_map(|e| e.aliases.iter().copied().chain([e.info.id]));
+        let plans = NAMED.iter().map(|(n, _)| *n).filter(|_| or_plan);
+        let hint = suggestion(base, engines.chain(plans));
+        let message = match (base.is_empty(), or_plan) {
+            (true, _) => "an engine name is empty".to_owned(),
+            (_, true) => format!("\"{base}\" is not known{hint}"),
+            (_, false) => format!("engine \"{base}\" is not known{hint}"),
+        };
+        return Err(ConfigError::new("plan", message));
+    };
+    match level {
+        Some(level) => {
+            let message = format!("level \"{level}\" is not known: engine \"{}\" has no levels", entry.info.id);
+            Err(ConfigError::new("plan", message))
+        }
+        None => Ok(entry),
+    }
+}
+
+/// Reports engines that a plan names twice, also under another name.
+fn twice(steps: &[Step], errors: &mut Vec<ConfigError>) {
+    let id = |s: &Step| engine(s.engine()).map_or_else(|| s.engine().to_owned(), |e| e.info.id.to_owned());
+    let ids: Vec<String> = steps.iter().map(id).collect();
+    for (i, name) in ids.iter().enumerate() {
+        if ids.iter().take(i).any(|n| n == name) {
+            errors.push(ConfigError::new("plan", format!("engine \"{name}\" is named twice")));
+        }
+    }
+}
+
+/// A plan with its engines made.
+#[derive(Debug, Clone)]
+pub(crate) struct Steps {
+    pub(crate) name: String,
+    identity: String,
+    pub(crate) engines: Vec<Arc<dyn CompressionEngine>>,
+}
+
+impl Steps {
+    /// Equal for two plans exactly if they give equal output with the counter named.
+    pub(crate) fn fingerprint(&self, counter: &str) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(self.identity.as_bytes());
+        hash.update(counter.as_bytes());
+        hash.finalize().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_names_and_lists() {
+        assert_eq!(Plan::parse("safe").unwrap(), Plan::default());
+        assert!(Plan::parse("off").unwrap().steps().is_empty());
+        assert_eq!(Plan::parse(" repeat ,headroom").unwrap().name(), "repeat,headroom");
+        for (text, message) in [
+            ("lit", "plan: \"lit\" is not known; did you mean \"lite\"?"),
+            ("caveman", "plan: \"caveman\" is not known"),
+            ("rows,rwos", "plan: engine \"rwos\" is not known; did you mean \"rows\"?"),
+            ("rows,headroom", "plan: engine \"rows\" is named twice"),
+            ("rows:max", "plan: level \"max\" is not known: engine \"rows\" has no levels"),
+            ("rows,,lite", "plan: an engine name is empty"),
+            ("", "plan: an engine name is empty"),
+            ("foo,bar", "plan: engine \"foo\" is not known; plan: engine \"bar\" is not known"),
+        ] {
+            assert_eq!(Plan::parse(text).unwrap_err().to_string(), message, "{text}");
+        }
+    }
+
+    #[test]
+    fn fingerprints_tell_settings_and_counters_apart() {
+        let plain = Plan::parse("session-dedup").unwrap().build(&[]).unwrap();
+        let other = Plan::of([Step::new("session-dedup").with("min_lines", 3)]).build(&[]).unwrap();
+        assert_eq!(plain.fingerprint("a"), Plan::of([Step::new("session-dedup")]).build(&[]).unwrap().fingerprint("a"));
+        assert_ne!(plain.fingerprint("a"), other.fingerprint("a"));
+        assert_ne!(plain.fingerprint("a"), plain.fingerprint("b"));
+    }
+}
