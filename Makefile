@@ -1,0 +1,64 @@
+# The two commands: `make demo` shows the main job, `make test` runs everything.
+# Both need Rust, Python 3 and Node, and nothing else.
+
+CARGO ?= cargo
+
+.PHONY: help demo test fmt clippy layering unit features doc fuzz-build smoke ready bench estimator fuzz bless new-engine
+
+help:
+	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
+	@echo "make test        every check: format, lints, layering, tests, docs, demo, bench smoke"
+	@echo "make bench       figures of compression on this machine"
+	@echo "make estimator   error of the token estimator against exact counts"
+	@echo "make fuzz        two minutes of fuzzing (needs cargo-fuzz and nightly)"
+	@echo "make bless       rewrite the checked-in snapshots"
+	@echo "make new-engine NAME=x   file and line of a new engine"
+
+demo:
+	$(CARGO) run --release -q -p replay-session
+
+test: fmt clippy layering unit features doc smoke
+	@echo "all checks passed"
+
+ready: test
+
+fmt:
+	$(CARGO) fmt --all --check
+
+clippy:
+	$(CARGO) clippy -q --workspace --all-targets -- -D warnings
+
+layering:
+	python3 .ci/layering.py
+
+unit:
+	$(CARGO) test --workspace
+
+# Each feature alone must build.
+features:
+	$(CARGO) check -q -p omniroute-core --no-default-features
+	$(CARGO) check -q -p omniroute-core --features testing
+	$(CARGO) check -q -p omniroute-compress --no-default-features
+
+doc:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -q --workspace --no-deps
+
+smoke:
+	$(CARGO) bench -q -p omniroute-compress --bench compress -- --smoke
+	$(MAKE) -s demo
+
+bench:
+	$(CARGO) bench -q -p omniroute-compress --bench compress
+
+estimator:
+	$(CARGO) run --release -q -p omniroute-core --example estimator_error
+
+fuzz:
+	cd fuzz && for target in doc_parse wire_read; do $(CARGO) +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done
+
+bless:
+	BLESS=1 $(CARGO) test -q --workspace
+
+new-engine:
+	@test -n "$(NAME)" || { echo "say NAME=the-name"; exit 2; }
+	python3 .ci/new_engine.py "$(NAME)"
