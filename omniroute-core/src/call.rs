@@ -4,8 +4,8 @@ use crate::conversation::{Arguments, ToolCall};
 use crate::doc::{Doc, Kind, NodeId};
 
 /// Members that hold a command line, in the order in which they are tried.
-const COMMAND_KEYS: [&str; 8] =
-    ["command", "cmd", "script", "shell_command", "bash_command", "commandLine", "command_line", "args"];
+const COMMAND_KEYS: [&str; 9] =
+    ["command", "cmd", "commands", "script", "shell_command", "bash_command", "commandLine", "command_line", "args"];
 
 /// Members that hold the path of the file a tool works on.
 const PATH_KEYS: [&str; 11] = [
@@ -37,11 +37,11 @@ impl Call {
             Arguments::Json(node) => out.arguments(doc, node),
             Arguments::Text(_, text) => {
                 let text = text.decode();
-                match Doc::parse(text.clone().into_owned()) {
-                    Ok(inner) => out.arguments(&inner, inner.root()),
-                    Err(_) => out.free_text(&text),
+                if let Ok(inner) = Doc::parse(text.into_owned()) {
+                    out.arguments(&inner, inner.root());
                 }
             }
+            Arguments::Free(_, text) => out.free_text(&text.decode()),
         }
         out
     }
@@ -68,6 +68,10 @@ impl Call {
                 break;
             }
             let words: Vec<String> = doc.elements(value).filter_map(|w| doc.str(w)).map(|w| w.into_owned()).collect();
+            if key == "commands" && !words.is_empty() {
+                self.command = Some(words.join("\n")); // a list of lines, not of words
+                break;
+            }
             if !words.is_empty() {
                 self.command = Some(command_line(&words));
                 self.argv = Some(words);
@@ -91,6 +95,7 @@ impl Call {
         });
         match file {
             Some(path) => self.path = Some(path),
+            None if text.trim().is_empty() => {}
             None => self.command = Some(text.to_owned()),
         }
     }
@@ -122,6 +127,7 @@ pub(crate) fn leaves(doc: &Doc, arguments: Arguments<'_>) -> Vec<String> {
                 Err(_) => out.push(text.into_owned()),
             }
         }
+        Arguments::Free(_, text) => out.push(text.decode().into_owned()),
     }
     out
 }

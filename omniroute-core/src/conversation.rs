@@ -157,8 +157,10 @@ pub enum Arguments<'d> {
     None,
     /// A JSON value in the document.
     Json(NodeId),
-    /// A string that holds a JSON document, or free text for custom tools.
+    /// A string that holds a JSON document.
     Text(NodeId, JsonStr<'d>),
+    /// Free text, as custom tools take it.
+    Free(NodeId, JsonStr<'d>),
 }
 
 /// A tool's answer to a call.

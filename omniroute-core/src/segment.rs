@@ -11,7 +11,7 @@ use crate::doc::{Doc, DocError, NodeId, escape};
 use crate::request::ChatRequest;
 
 /// Where a segment stands: message, block in the message, part in the block; all from 0.
-/// System text outside the messages and tool definitions have `message == u32::MAX`.
+/// System text outside the messages has `message == u32::MAX`, tool definitions have `u32::MAX - 1`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SegmentId {
     /// Index of the message or input item.
@@ -84,7 +84,8 @@ pub struct Segment<'d> {
 enum Source<'d> {
     Literal { doc: &'d Doc, text: Text<'d> },
     Json { doc: &'d Doc, node: NodeId },
-    None,
+    /// A call without arguments.
+    Empty { doc: &'d Doc },
 }
 
 struct Decoded<'d> {
@@ -128,7 +129,7 @@ impl<'d> Segment<'d> {
         match self.source {
             Source::Literal { text, .. } => text.text.raw(),
             Source::Json { doc, node } => doc.raw(node).as_bytes(),
-            Source::None => &[],
+            Source::Empty { .. } => &[],
         }
     }
 
@@ -165,8 +166,7 @@ impl<'d> Segment<'d> {
     /// For a tool call: what it asks for.
     pub fn as_call(&self) -> Option<&Call> {
         let tool = self.tool.as_ref()?;
-        let doc = self.doc()?;
-        Some(self.called.get_or_init(|| Call::read(doc, tool)))
+        Some(self.called.get_or_init(|| Call::read(self.doc(), tool)))
     }
 
     /// For a tool call: the tool's name as written in the body.
@@ -176,10 +176,7 @@ impl<'d> Segment<'d> {
 
     /// For a tool call: every string of its arguments, decoded, in document order.
     pub fn argument_leaves(&self) -> Vec<String> {
-        match (&self.tool, self.doc()) {
-            (Some(tool), Some(doc)) => leaves(doc, tool.arguments),
-            _ => Vec::new(),
-        }
+        self.tool.as_ref().map(|tool| leaves(self.doc(), tool.arguments)).unwrap_or_default()
     }
 
     /// The node whose literal carries the text, if it can be edited.
@@ -217,10 +214,9 @@ impl<'d> Segment<'d> {
         literal.as_bytes().get(1..literal.len() - 1) == Some(self.raw())
     }
 
-    fn doc(&self) -> Option<&'d Doc> {
+    fn doc(&self) -> &'d Doc {
         match self.source {
-            Source::Literal { doc, .. } | Source::Json { doc, .. } => Some(doc),
-            Source::None => None,
+            Source::Literal { doc, .. } | Source::Json { doc, .. } | Source::Empty { doc } => doc,
         }
     }
 
@@ -230,7 +226,7 @@ impl<'d> Segment<'d> {
             Source::Json { doc, node } => {
                 Decoded { text: Cow::Borrowed(doc.raw(node)), envelope: None, exit_code: None }
             }
-            Source::None => Decoded { text: Cow::Borrowed(""), envelope: None, exit_code: None },
+            Source::Empty { .. } => Decoded { text: Cow::Borrowed(""), envelope: None, exit_code: None },
         })
     }
 }
@@ -290,7 +286,7 @@ impl<'d> Transcript<'d> {
     pub fn from_conversation(doc: &'d Doc, conversation: &Conversation<'d>) -> Self {
         let mut builder = Builder { doc, segments: Vec::new(), calls: HashMap::new(), by_name: HashMap::new(), answered: HashSet::new() };
         for (index, tool) in conversation.tools.iter().enumerate() {
-            let id = SegmentId { message: u32::MAX, block: 1 + index as u32, part: 0 };
+            let id = SegmentId { message: u32::MAX - 1, block: index as u32, part: 0 };
             let source = Source::Json { doc, node: tool.node };
             builder.segments.push(Segment::new(id, SegmentKind::ToolDefinition, source));
         }
@@ -373,9 +369,9 @@ impl<'d> Builder<'d> {
 
     fn call(&mut self, id: SegmentId, call: &ToolCall<'d>) {
         let source = match call.arguments {
-            Arguments::None => Source::None,
+            Arguments::None => Source::Empty { doc: self.doc },
             Arguments::Json(node) => Source::Json { doc: self.doc, node },
-            Arguments::Text(node, text) => Source::Literal { doc: self.doc, text: Text::new(node, text) },
+            Arguments::Text(node, text) | Arguments::Free(node, text) => Source::Literal { doc: self.doc, text: Text::new(node, text) },
         };
         let mut segment = Segment::new(id, SegmentKind::ToolCall, source);
         segment.tool = Some(*call);

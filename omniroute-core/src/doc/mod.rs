@@ -8,6 +8,7 @@ mod error;
 mod lex;
 mod patch;
 mod scan;
+mod splice;
 mod text;
 
 use std::borrow::Cow;

@@ -2,7 +2,9 @@
 
 mod coefficients;
 mod estimate;
+mod packed;
 mod scan;
+mod script;
 
 pub use estimate::Estimator;
 
@@ -30,7 +32,7 @@ pub enum Family {
     Cl100k,
     /// Claude models up to 4.6; fitted on Sonnet 4.5 and Opus 4.6.
     Claude,
-    /// Claude models of the newer tokenizer, from Opus 4.7 on; fitted on Opus 5 and Fable 5.
+    /// Claude models after 4.6, which count more tokens; fitted on Opus 5 and Fable 5.
     ClaudeNew,
     /// Gemini models; fitted on Gemini 3 Flash.
     Gemini,

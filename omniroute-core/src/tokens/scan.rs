@@ -296,14 +296,55 @@ fn wide_is_letter(text: &[u8], at: usize) -> bool {
         0xC2 => matches!(second, 0xAA | 0xB5 | 0xBA),
         0xC3 => second != 0x97 && second != 0xB7,
         // General punctuation, arrows, mathematics, boxes, symbols.
-        0xE2 => second >= 0xB0 && second < 0xB8,
+        0xE2 => (0xB0..0xB8).contains(&second),
         // CJK punctuation; full-width forms and the private area.
         0xE3 => second != 0x80,
         0xEE => false,
-        0xEF => second >= 0xA4 && second < 0xB8,
+        0xEF => (0xA4..0xB8).contains(&second),
         // Emoji and other symbols above the basic plane.
         0xF0 => second >= 0xA0,
         0xC0.. => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Pieces(Vec<String>);
+
+    impl Sink for Pieces {
+        fn piece(&mut self, _: Kind, text: &[u8], start: usize, end: usize) {
+            self.0.push(String::from_utf8(text[start..end].to_vec()).unwrap());
+        }
+    }
+
+    #[test]
+    fn cuts_like_the_o200k_pattern() {
+        for (text, pieces) in [
+            (
+                "Hello world, don't",
+                &["Hello", " world", ",", " don't"] as &[&str],
+            ),
+            ("fooBar HTTPServer", &["foo", "Bar", " HTTPServer"]),
+            (
+                "a_b(c) = 12345;",
+                &["a", "_b", "(c", ")", " =", " ", "12345", ";"],
+            ),
+            ("x\n\n    y", &["x", "\n\n", "   ", " y"]),
+            (
+                "{\n  \"k\": 1\n}",
+                &["{\n", " ", " \"", "k", "\":", " ", "1", "\n", "}"],
+            ),
+            ("\tif x  ", &["\tif", " x", "  "]),
+            ("naïve — Grüße", &["naïve", " —", " Grüße"]),
+            ("中文 😀!", &["中文", " 😀!"]),
+        ] {
+            let mut found = Pieces::default();
+            scan(text.as_bytes(), &mut found);
+            assert_eq!(found.0, pieces, "{text:?}");
+        }
     }
 }

@@ -2,6 +2,9 @@
 
 use crate::doc::{Doc, DocError, JsonStr, Kind, NodeId, Rule};
 
+/// One value, or none, for each of `N` names.
+pub(super) type Values<const N: usize> = [Option<NodeId>; N];
+
 /// The values of `once` and of `rest` in `object`; everything else goes to `other`.
 /// Of members in `rest` that are given more than once the last one counts.
 ///
@@ -13,7 +16,7 @@ pub(super) fn fields<'d, const N: usize, const M: usize>(
     once: [&'static str; N],
     rest: [&'static str; M],
     mut other: impl FnMut(JsonStr<'d>, NodeId),
-) -> Result<([Option<NodeId>; N], [Option<NodeId>; M]), DocError> {
+) -> Result<(Values<N>, Values<M>), DocError> {
     let (mut found, mut last) = ([None; N], [None; M]);
     for (key, value) in doc.members(object) {
         let Some(name) = doc.json_str(key) else { continue };
@@ -36,12 +39,12 @@ pub(super) fn pick<const N: usize, const M: usize>(
     object: NodeId,
     once: [&'static str; N],
     rest: [&'static str; M],
-) -> Result<([Option<NodeId>; N], [Option<NodeId>; M]), DocError> {
+) -> Result<(Values<N>, Values<M>), DocError> {
     fields(doc, object, once, rest, |_, _| {})
 }
 
 /// The values of `names` in `object`, the last one of each.
-pub(super) fn last<const N: usize>(doc: &Doc, object: NodeId, names: [&'static str; N]) -> [Option<NodeId>; N] {
+pub(super) fn last<const N: usize>(doc: &Doc, object: NodeId, names: [&'static str; N]) -> Values<N> {
     // Nothing must be given once, so nothing can fail.
     fields(doc, object, [], names, |_, _| {}).map_or([None; N], |([], found)| found)
 }

@@ -6,9 +6,6 @@ use super::openai_chat::{opaque_turn, role_of};
 use crate::conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
 use crate::doc::{Doc, DocError, Kind, NodeId};
 
-/// String leaves of a function response below this many bytes are left alone: they are fields, not output.
-const MIN_LEAF_BYTES: usize = 200;
-
 #[derive(Debug)]
 pub(super) struct Gemini;
 
@@ -67,7 +64,16 @@ impl WireFormat for Gemini {
             let ([role, list], []) = pick(doc, node, ["role", "parts"], [])?;
             // A single-turn request may leave the role out; it is the user's then.
             let role = if role.is_some() { role_of(doc, node, role)? } else { Some(Role::User) };
-            let parts = parts(doc, array(doc, node, list, "parts")?)?;
+            let list = array(doc, node, list, "parts")?;
+            let mut parts = parts(doc, list)?;
+            // A signature in any part vouches for the whole answer of the model.
+            if role == Some(Role::Assistant) && doc.elements(list).any(|part| signed(doc, part)) {
+                for part in &mut parts {
+                    if let Part::Text(text) = part {
+                        text.sealed = true;
+                    }
+                }
+            }
             out.turns.push(match role {
                 Some(role) => Turn { role, index: Some(index as u32), node, parts },
                 None => opaque_turn(node, index as u32),
@@ -75,6 +81,10 @@ impl WireFormat for Gemini {
         }
         Ok(out)
     }
+}
+
+fn signed(doc: &Doc, part: NodeId) -> bool {
+    present(doc, doc.get(part, "thoughtSignature")) || present(doc, doc.get(part, "thought_signature"))
 }
 
 fn parts(doc: &Doc, list: NodeId) -> Result<Vec<Part<'_>>, DocError> {
@@ -85,12 +95,11 @@ fn parts(doc: &Doc, list: NodeId) -> Result<Vec<Part<'_>>, DocError> {
 fn part(doc: &Doc, node: NodeId) -> Result<Part<'_>, DocError> {
     expect(doc, node, Kind::Object, "a part")?;
     let names = [
-        "text", "thought", "thoughtSignature", "functionCall", "function_call", "functionResponse",
-        "function_response", "inlineData", "fileData", "inline_data", "file_data", "thought_signature",
+        "text", "thought", "functionCall", "function_call", "functionResponse", "function_response", "inlineData",
+        "fileData", "inline_data", "file_data",
     ];
-    let [value, thought, seal, call, call2, response, response2, inline, file, inline2, file2, seal2] =
-        last(doc, node, names);
-    let sealed = present(doc, seal) || present(doc, seal2);
+    let [value, thought, call, call2, response, response2, inline, file, inline2, file2] = last(doc, node, names);
+    let sealed = signed(doc, node);
     if let Some(call) = call.or(call2) {
         let [id, name, args] = last(doc, call, ["id", "name", "args"]);
         let arguments = args.map_or(Arguments::None, Arguments::Json);
@@ -124,7 +133,7 @@ fn part(doc: &Doc, node: NodeId) -> Result<Part<'_>, DocError> {
 fn string_leaves<'d>(doc: &'d Doc, node: NodeId, sealed: bool, out: &mut Vec<Part<'d>>) {
     match doc.kind(node) {
         Kind::String => {
-            if let Some(t) = doc.json_str(node).filter(|t| t.raw().len() >= MIN_LEAF_BYTES) {
+            if let Some(t) = doc.json_str(node) {
                 out.push(Part::Text(Text { sealed, ..Text::new(node, t) }));
             }
         }

@@ -53,14 +53,18 @@ impl WireFormat for OpenAiChat {
 
 fn message(doc: &Doc, node: NodeId, index: u32) -> Result<Turn<'_>, DocError> {
     expect(doc, node, Kind::Object, "a message")?;
-    let names = ["tool_calls", "tool_call_id", "function_call", "name", "reasoning_content", "refusal"];
-    let ([role, content], [calls, call_id, legacy_call, name, reasoning, refusal]) =
+    let names = [
+        "tool_calls", "tool_call_id", "function_call", "name", "refusal", "reasoning_content", "reasoning",
+        "reasoning_details",
+    ];
+    let ([role, content], [calls, call_id, legacy_call, name, refusal, thoughts @ ..]) =
         pick(doc, node, ["role", "content"], names)?;
     let role = role_of(doc, node, role)?;
     let content = content_parts(doc, content)?;
     let Some(role) = role else { return Ok(opaque_turn(node, index)) };
     let mut parts = Vec::new();
-    if let Some(reasoning) = reasoning.filter(|r| present(doc, Some(*r))) {
+    // Each vendor has its own word for it; some carry signatures in the last one.
+    for reasoning in thoughts.into_iter().flatten().filter(|r| present(doc, Some(*r))) {
         parts.push(Part::Reasoning { node: reasoning, text: doc.json_str(reasoning) });
     }
     if role == Role::Tool {
@@ -147,7 +151,10 @@ fn tool_call(doc: &Doc, node: NodeId) -> ToolCall<'_> {
 
 fn function<'d>(doc: &'d Doc, node: NodeId, id: Option<NodeId>) -> ToolCall<'d> {
     let [name, arguments, input] = last(doc, node, ["name", "arguments", "input"]);
-    let arguments = arguments_of(doc, arguments.or(input));
+    let arguments = match arguments {
+        Some(_) => arguments_of(doc, arguments),
+        None => free_text_of(doc, input),
+    };
     ToolCall { node, id: text(doc, id), name: text(doc, name), arguments }
 }
 
@@ -159,5 +166,13 @@ pub(super) fn arguments_of(doc: &Doc, value: Option<NodeId>) -> Arguments<'_> {
             Some(t) => Arguments::Text(node, t),
             None => Arguments::Json(node),
         },
+    }
+}
+
+/// What a custom tool is called with: any text.
+pub(super) fn free_text_of(doc: &Doc, value: Option<NodeId>) -> Arguments<'_> {
+    match arguments_of(doc, value) {
+        Arguments::Text(node, t) => Arguments::Free(node, t),
+        other => other,
     }
 }

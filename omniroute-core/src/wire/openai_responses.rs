@@ -2,7 +2,7 @@
 
 use super::WireFormat;
 use super::fields::{error, expect, fields, last, pick, present, root_object, text};
-use super::openai_chat::{arguments_of, opaque_turn, role_of};
+use super::openai_chat::{arguments_of, free_text_of, opaque_turn, role_of};
 use crate::conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
 use crate::doc::{Doc, DocError, Kind, NodeId, Rule};
 
@@ -95,7 +95,7 @@ fn item(doc: &Doc, node: NodeId, index: u32) -> Result<Turn<'_>, DocError> {
         return Ok(call(text(doc, name), arguments_of(doc, arguments)));
     }
     if is("custom_tool_call") {
-        return Ok(call(text(doc, name), arguments_of(doc, input)));
+        return Ok(call(text(doc, name), free_text_of(doc, input)));
     }
     if is("local_shell_call") || is("shell_call") {
         return Ok(call(kind, action.map_or(Arguments::None, Arguments::Json)));
@@ -103,11 +103,15 @@ fn item(doc: &Doc, node: NodeId, index: u32) -> Result<Turn<'_>, DocError> {
     if is("apply_patch_call") {
         return Ok(call(kind, operation.map_or(Arguments::None, Arguments::Json)));
     }
-    let answers = ["function_call_output", "custom_tool_call_output", "local_shell_call_output", "apply_patch_call_output"];
+    let answers = [
+        "function_call_output", "custom_tool_call_output", "local_shell_call_output", "shell_call_output",
+        "apply_patch_call_output",
+    ];
     if answers.into_iter().any(is) {
         let id = text(doc, call_id);
         let parts = output_parts(doc, output);
-        let result = ToolResult { node, id, name: None, parts, is_error: false, exit_code: None };
+        let exit_code = output.and_then(|o| exit_code(doc, o));
+        let result = ToolResult { node, id, name: None, parts, is_error: false, exit_code };
         return Ok(turn(Role::Tool, vec![Part::ToolResult(result)]));
     }
     if is("reasoning") {
@@ -150,7 +154,7 @@ fn block(doc: &Doc, node: NodeId) -> Part<'_> {
 fn output_parts(doc: &Doc, output: Option<NodeId>) -> Vec<Part<'_>> {
     let Some(output) = output else { return Vec::new() };
     match (doc.kind(output), doc.json_str(output)) {
-        (Kind::Array, _) => doc.elements(output).map(|node| block(doc, node)).collect(),
+        (Kind::Array, _) => doc.elements(output).flat_map(|node| streams_or_block(doc, node)).collect(),
         (_, Some(t)) => vec![Part::Text(Text { envelope: true, ..Text::new(output, t) })],
         (Kind::Object, _) => {
             let inner = doc.get(output, "output").and_then(|n| Some((n, doc.json_str(n)?)));
@@ -158,4 +162,23 @@ fn output_parts(doc: &Doc, output: Option<NodeId>) -> Vec<Part<'_>> {
         }
         _ => Vec::new(),
     }
+}
+
+/// What one command of `shell_call` printed, or a content block.
+fn streams_or_block(doc: &Doc, node: NodeId) -> Vec<Part<'_>> {
+    let [stdout, stderr, kind] = last(doc, node, ["stdout", "stderr", "type"]);
+    if kind.is_some() || (stdout.is_none() && stderr.is_none()) {
+        return vec![block(doc, node)];
+    }
+    let streams = [stdout, stderr].into_iter().flatten();
+    streams.filter_map(|at| Some(Part::Text(Text::new(at, doc.json_str(at)?)))).collect()
+}
+
+/// The exit code beside the text: of an output object, or of the last command of a `shell_call`.
+fn exit_code(doc: &Doc, output: NodeId) -> Option<i32> {
+    let holder = match doc.kind(output) {
+        Kind::Object => doc.get(output, "metadata").unwrap_or(output),
+        _ => doc.get(doc.elements(output).last()?, "outcome")?,
+    };
+    doc.integer(doc.get(holder, "exit_code")?).and_then(|code| i32::try_from(code).ok())
 }
