@@ -1,6 +1,7 @@
 //! The compressor: built once, shared by all calls.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -15,13 +16,20 @@ use crate::pipeline::Pipeline;
 use crate::plan::{Plan, Steps};
 
 /// A body that is ready to be sent, and the record of what was done.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Compressed {
     /// The body. The very same bytes if nothing was changed.
     pub body: Bytes,
     /// What was done and what was not, and why.
     pub receipt: CompressReceipt,
+}
+
+impl fmt::Debug for Compressed {
+    /// The size of the body only: it may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compressed").field("bytes", &self.body.len()).field("receipt", &self.receipt).finish()
+    }
 }
 
 /// Why there is no result. Without `strict` a body never is a reason.

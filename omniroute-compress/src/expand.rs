@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use crate::pipeline::sha256_hex;
 use crate::registry::ENGINES;
 
 /// A body with compression taken back.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Expanded {
     /// The body.
@@ -24,6 +25,15 @@ pub struct Expanded {
     /// Texts that could not be brought back to the original: a layout step changed them, or a document was
     /// printed in a way of its own. They are as close as the log allows.
     pub not_restored: Vec<SegmentId>,
+}
+
+impl fmt::Debug for Expanded {
+    /// The size of the body only: it may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Expanded");
+        out.field("bytes", &self.body.len()).field("restored", &self.restored);
+        out.field("not_restored", &self.not_restored).finish()
+    }
 }
 
 /// Why a body cannot be expanded.

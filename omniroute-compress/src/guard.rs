@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use omniroute_core::{Doc, Loss};
 
+use crate::hash::{ByHash, hash};
 use crate::terminal;
 
 /// Words that turn a statement into its opposite or tell that something went wrong.
@@ -31,8 +32,28 @@ pub(crate) fn refuse(before: &str, after: &str, tokens: (u32, u32), loss: Loss) 
 /// would show of `before` is in `after`.
 pub(crate) fn facts_survive(before: &str, after: &str) -> bool {
     let shown = terminal::normalise(before);
-    let kept: HashSet<&[u8]> = words(after.as_bytes()).collect();
-    words(shown.text.as_bytes()).filter(|w| is_fact(w)).all(|w| kept.contains(w))
+    let loose = loose_lines(&shown.text, after);
+    if loose.is_empty() {
+        return true;
+    }
+    let kept: HashSet<u64, ByHash> = words(after.as_bytes()).filter(is_fact).map(hash).collect();
+    loose.iter().flat_map(|line| words(line.as_bytes())).filter(is_fact).all(|w| kept.contains(&hash(w)))
+}
+
+/// Lines of `before` that do not simply stand in `after` too, in the same order; blanks at their ends aside.
+fn loose_lines<'t>(before: &'t str, after: &str) -> Vec<&'t str> {
+    const AHEAD: usize = 8;
+    let after: Vec<&str> = after.lines().map(str::trim_end).collect();
+    let mut at = 0;
+    let mut is_loose = |line: &&str| {
+        let near = after.get(at..).unwrap_or(&[]).iter().take(AHEAD);
+        match near.enumerate().find(|(_, other)| **other == line.trim_end()) {
+            Some((skip, _)) => at += skip + 1,
+            None => return true,
+        }
+        false
+    };
+    before.lines().filter(|line| is_loose(line)).collect()
 }
 
 fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -6,6 +6,7 @@ pub mod cost;
 mod engines;
 mod expand;
 mod guard;
+mod hash;
 
 mod layout;
 mod marker;
@@ -16,6 +17,7 @@ mod registry;
 mod result;
 mod shell;
 mod terminal;
+mod text;
 
 pub use compress::{Compress, CompressBuilder, CompressError, Compressed, compress};
 pub use config::{ConfigError, ConfigErrors, ConfigField, Settings, Step, Value};
@@ -24,3 +26,4 @@ pub use expand::{ExpandError, Expanded, expand, expand_with};
 pub use memo::MemoLimits;
 pub use plan::Plan;
 pub use registry::{ENGINES, EngineEntry, engine};
+pub use text::CompressedText;

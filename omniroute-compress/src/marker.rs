@@ -31,11 +31,10 @@ pub(crate) fn is_marker(line: &[u8]) -> bool {
     line.strip_prefix(b"[").is_some_and(starts)
 }
 
-/// `@3 [12 rows] ...`: a table inside a document is numbered.
+/// `@3 [12 rows] ...`: a table inside a document is numbered. Looks back a few bytes only.
 fn after_table_number(bytes: &[u8], bracket: usize) -> bool {
-    let before = bytes.get(..bracket).unwrap_or(&[]);
-    let line = memchr::memrchr(b'\n', before).map_or(0, |p| p + 1);
-    match before.get(line..) {
+    let tail = bytes.get(bracket.saturating_sub(12)..bracket).unwrap_or(&[]);
+    match tail.rsplit(|b| *b == b'\n').next() {
         Some([b'@', digits @ .., b' ']) => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
         _ => false,
     }

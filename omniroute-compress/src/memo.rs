@@ -5,6 +5,7 @@
 //! time: a call that misses works the same thing out again.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -76,15 +77,23 @@ pub(crate) enum Slot {
 }
 
 /// Results and memories, shared by the calls of one compressor.
-#[derive(Debug)]
 pub(crate) struct Memo {
     limits: MemoLimits,
     inner: Mutex<Inner>,
 }
 
+impl fmt::Debug for Memo {
+    /// Sizes only: what is remembered may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = self.lock();
+        let entries = inner.young.len() + inner.old.len();
+        f.debug_struct("Memo").field("limits", &self.limits).field("entries", &entries).finish()
+    }
+}
+
 /// Results live in two generations: when the young one is full it becomes the old one and the old one goes.
 /// Whatever is used moves to the young one. That keeps what is in use at constant cost a lookup.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Inner {
     young: HashMap<Key, Entry>,
     young_bytes: usize,
@@ -94,13 +103,11 @@ struct Inner {
     stamp: u64,
 }
 
-#[derive(Debug)]
 struct Entry {
     result: Arc<SegmentResult>,
     used: Mono,
 }
 
-#[derive(Debug)]
 struct Tip {
     memories: Memories,
     bytes: usize,

@@ -25,6 +25,7 @@ pub struct Call {
     pub argv: Option<Vec<String>>,
     /// The file the tool works on, where an argument names one.
     pub path: Option<String>,
+    subject: Option<String>,
 }
 
 impl Call {
@@ -43,11 +44,16 @@ impl Call {
             }
             Arguments::Free(_, text) => out.free_text(&text.decode()),
         }
+        out.subject = out.find_subject();
         out
     }
 
     /// What to call the source of a result in a marker: path or command on one line, at most 60 characters.
-    pub fn subject(&self) -> Option<String> {
+    pub fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
+    }
+
+    fn find_subject(&self) -> Option<String> {
         let whole = self.path.as_deref().or(self.command.as_deref())?;
         let flat = whole.chars().map(|c| if c.is_control() || c == ']' { ' ' } else { c });
         let mut subject: String = flat.take(60).collect();
@@ -165,9 +171,9 @@ mod tests {
     #[test]
     fn subject_is_one_short_line() {
         let mut c = call(r#"{"command":"echo a\nb]c"}"#);
-        assert_eq!(c.subject().unwrap(), "echo a b c");
+        assert_eq!(c.find_subject().unwrap(), "echo a b c");
         c.command = Some("é".repeat(100));
-        assert_eq!(c.subject().unwrap().chars().count(), 60);
-        assert_eq!(Call::default().subject(), None);
+        assert_eq!(c.find_subject().unwrap().chars().count(), 60);
+        assert_eq!(Call::default().find_subject(), None);
     }
 }

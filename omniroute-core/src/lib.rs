@@ -7,6 +7,7 @@ mod conversation;
 mod diagnostic;
 mod doc;
 mod engine;
+mod exit;
 mod failure;
 mod host;
 mod ids;

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use crate::call::{Call, leaves};
 use crate::conversation::{Arguments, Conversation, Part, Role, Text, ToolCall, ToolResult, Turn};
 use crate::doc::{Doc, DocError, NodeId, escape};
+use crate::exit::exit_code;
 use crate::request::ChatRequest;
 
 /// Where a segment stands: message, block in the message, part in the block; all from 0.
@@ -153,9 +154,10 @@ impl<'d> Segment<'d> {
         &self.edited_by
     }
 
-    /// Exit code from the wire or from the JSON document around the text.
+    /// Exit code of the command behind a tool result: from the wire, from the JSON document around the text, or
+    /// from the line in which a harness reports it (`[exit code 1]`, `Exit code: 1`, `exit status 1`).
     pub fn exit_code(&self) -> Option<i32> {
-        self.exit_code.or_else(|| self.decoded().exit_code)
+        self.exit_code.or_else(|| self.decoded().exit_code).or_else(|| exit_code(self.original()))
     }
 
     /// Exit code that the wire itself carries: part of the segment's identity, costs nothing.

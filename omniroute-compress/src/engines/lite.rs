@@ -15,7 +15,8 @@ use crate::shell::class::{ResultClass, classify};
 
 const INFO: EngineInfo = EngineInfo::new("lite", Loss::Layout)
     .summary("layout of raw command output: escape sequences, trailing blanks, empty and repeated lines")
-    .priority(5);
+    .priority(5)
+    .min_bytes(200);
 
 const FIELDS: &[ConfigField] = &[
     ConfigField::switch("ansi", true, "show what a terminal would show: no escape sequences, last progress state"),

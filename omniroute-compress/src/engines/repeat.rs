@@ -7,10 +7,10 @@ use omniroute_core::{
     CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement, SegmentId,
     SegmentKind, SegmentView, Sources,
 };
-use sha2::{Digest, Sha256};
 
 use super::trail::{SourceId, Trail};
 use crate::config::{ConfigField, Settings};
+use crate::hash::{ByHash, hash};
 use crate::registry::EngineEntry;
 
 const INFO: EngineInfo = EngineInfo::new("repeat", Loss::Lossless)
@@ -42,7 +42,7 @@ struct Repeat {
 struct Seen {
     trail: Trail,
     /// Latest place where the text stands: its segment and its number in the trail.
-    texts: HashMap<[u8; 32], (usize, SourceId)>,
+    texts: HashMap<u64, (usize, SourceId), ByHash>,
 }
 
 impl EngineMemory for Seen {
@@ -63,7 +63,7 @@ impl CompressionEngine for Repeat {
     fn segment(&self, view: &SegmentView<'_, '_>, _: &EngineContext<'_>) -> Result<Edit, EngineError> {
         let Some(seen) = view.memory::<Seen>() else { return Ok(Edit::Keep("not_applicable")) };
         let text = view.this().original();
-        let Some(&(index, source)) = seen.texts.get(&digest(text)) else { return Ok(Edit::Keep("first_seen")) };
+        let Some(&(index, source)) = seen.texts.get(&hash(text.as_bytes())) else { return Ok(Edit::Keep("first_seen")) };
         let Some(earlier) = view.earlier().get(index).filter(|s| s.original() == text) else {
             return Ok(Edit::Keep("first_seen"));
         };
@@ -74,7 +74,7 @@ impl CompressionEngine for Repeat {
             return Ok(Edit::Keep("asked_again"));
         }
         let lines = text.lines().count();
-        let marker = format!("[unchanged: identical to {} above ({lines} lines)]", seen.trail.name(source));
+        let marker = format!("[unchanged: identical to {} above ({lines} lines)]", seen.trail.name(source, None));
         if marker.len() + self.min_net_chars > text.len() {
             return Ok(Edit::Keep("no_gain"));
         }
@@ -89,10 +89,11 @@ impl CompressionEngine for Repeat {
         let source = seen.trail.settle(view, mostly_reference(view));
         // A source must show its text itself: references never chain.
         let refers = refers_back(segment.edited_by());
-        if let (SegmentKind::ToolResult, Some(source), false) = (segment.kind, source, refers)
+        if segment.kind == SegmentKind::ToolResult
+            && !refers
             && segment.original().len() >= INFO.min_bytes
         {
-            seen.texts.insert(digest(segment.original()), (view.index(), source));
+            seen.texts.insert(hash(segment.original().as_bytes()), (view.index(), source));
         }
     }
 
@@ -111,8 +112,4 @@ pub(super) fn mostly_reference(view: &SegmentView<'_, '_>) -> bool {
 /// Whether one of our references stands in a text that these engines made.
 fn refers_back(edited_by: &[&str]) -> bool {
     edited_by.iter().any(|id| *id == INFO.id || *id == "session-dedup")
-}
-
-fn digest(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
 }

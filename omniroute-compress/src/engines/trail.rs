@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use omniroute_core::{Call, Segment, SegmentKind, SegmentView};
 
 use crate::shell::class::{ResultClass, classify};
-use crate::shell::exit::error_line;
+use crate::shell::failed::error_line;
 use crate::shell::tools::{ToolKind, tool_kind};
 
 /// Within this many calls after an answer by reference, the same file is shown in full when asked for again.
@@ -19,8 +19,9 @@ pub(super) struct Trail {
     /// Characters of original text so far.
     chars: u64,
     labels: Vec<Label>,
-    /// Results by label, oldest first, as indices into `labels`.
-    by_name: HashMap<String, Vec<u32>>,
+    by_name: HashMap<String, Namesakes>,
+    /// Number of each call, from 1, by the position of its segment.
+    ordinals: HashMap<usize, u32>,
     paths: HashMap<String, Touch>,
     bytes: usize,
 }
@@ -29,10 +30,24 @@ pub(super) struct Trail {
 #[derive(Debug)]
 struct Label {
     name: String,
-    /// Position among the results of this name, from 0.
+    /// Position among the calls or results of this name, from 1.
     rank: u32,
+    /// Which text of its result it is, from 1.
+    text: u32,
+    is_input: bool,
     /// Characters of original text up to its end.
     end: u64,
+}
+
+/// The calls or results of one name.
+#[derive(Debug, Default)]
+struct Namesakes {
+    count: u32,
+    /// The latest: message and block it stands in, number of its texts.
+    last: (u32, u32),
+    texts: u32,
+    /// Whether any of them has several texts.
+    several_texts: bool,
 }
 
 #[derive(Debug, Default)]
@@ -50,15 +65,19 @@ impl Trail {
         self.bytes + size_of::<Self>()
     }
 
-    /// Takes notice of a settled call or result. Results get a number. `by_reference` says whether the answer
-    /// mostly refers back.
-    pub(super) fn settle(&mut self, view: &SegmentView<'_, '_>, by_reference: bool) -> Option<SourceId> {
+    /// Takes notice of a settled call or result and numbers it. `by_reference` says whether the answer mostly
+    /// refers back.
+    pub(super) fn settle(&mut self, view: &SegmentView<'_, '_>, by_reference: bool) -> SourceId {
         let segment = view.this();
         self.chars += segment.raw().len() as u64;
         if segment.kind == SegmentKind::ToolCall {
             self.calls += 1;
-            let name = segment.as_call().map(|c| self.call_name(c));
-            return Some(self.label(name.unwrap_or_default()));
+            self.ordinals.insert(view.index(), self.calls);
+            let name = match segment.as_call().and_then(named) {
+                Some(name) => format!("input of {name}"),
+                None => format!("input of call {}", self.calls),
+            };
+            return self.label(name, segment);
         }
         let call = view.call();
         if let Some(call) = call
@@ -72,11 +91,8 @@ impl Trail {
                 touch.referred = if by_reference { Some(self.calls) } else { touch.referred };
             }
         }
-        let name = match call {
-            Some(call) if call.subject().is_some() => self.call_name(call),
-            _ => self.nameless(segment),
-        };
-        Some(self.label(name))
+        let name = call.and_then(named).unwrap_or_else(|| self.nameless(view));
+        self.label(name, segment)
     }
 
     /// Whether the model needs the exact text: its last edit of this file failed, or it was given a reference a
@@ -92,40 +108,57 @@ impl Trail {
         self.labels.get(source as usize).map_or(u64::MAX, |l| self.chars - l.end)
     }
 
-    /// How a source is called in a marker, so that it cannot be taken for another: if later results have the
-    /// same name, its number among them is added.
-    pub(super) fn name(&self, source: SourceId) -> String {
+    /// How a source is called in a marker, so that it cannot be taken for another: if there are several calls
+    /// or results of this name, or several texts in it, their numbers are added. `text` numbers the texts of a
+    /// call's input.
+    pub(super) fn name(&self, source: SourceId, text: Option<u32>) -> String {
         let Some(label) = self.labels.get(source as usize) else { return String::new() };
-        let namesakes = self.by_name.get(&label.name).map_or(1, Vec::len);
-        if label.rank as usize + 1 == namesakes {
-            return label.name.clone();
-        }
-        format!("{} (result {} of {namesakes})", label.name, label.rank + 1)
-    }
-
-    fn call_name(&self, call: &Call) -> String {
-        let tool: String = call.tool.chars().filter(|c| !c.is_control() && *c != ']').take(40).collect();
-        match call.subject() {
-            Some(subject) => format!("{tool} {subject}").trim_start().to_owned(),
-            None => format!("call {} of {tool}", self.calls),
+        let Some(all) = self.by_name.get(&label.name) else { return label.name.clone() };
+        let kind = if label.is_input { "call" } else { "result" };
+        let rank = (all.count > 1).then(|| format!("{kind} {} of {}", label.rank, all.count));
+        let text = text.or(all.several_texts.then_some(label.text)).map(|n| format!("text {n}"));
+        match (rank, text) {
+            (None, None) => label.name.clone(),
+            (Some(one), None) | (None, Some(one)) => format!("{} ({one})", label.name),
+            (Some(rank), Some(text)) => format!("{} ({rank}, {text})", label.name),
         }
     }
 
-    fn nameless(&self, segment: &Segment<'_>) -> String {
-        let flat = segment.original().trim_start().chars().map(|c| if c.is_control() || c == ']' { ' ' } else { c });
+    /// A result that no path or command names: by its call and its first words.
+    fn nameless(&self, view: &SegmentView<'_, '_>) -> String {
+        let flat = view.text().trim_start().chars().map(|c| if c.is_control() || c == ']' { ' ' } else { c });
         let start: String = flat.take(24).collect();
-        format!("result of call {}, starting \"{}\"", self.calls, start.trim_end())
+        match view.this().call.and_then(|index| self.ordinals.get(&index)) {
+            Some(call) => format!("result of call {call}, starting \"{}\"", start.trim_end()),
+            None => format!("a result, starting \"{}\"", start.trim_end()),
+        }
     }
 
-    fn label(&mut self, name: String) -> SourceId {
+    fn label(&mut self, name: String, segment: &Segment<'_>) -> SourceId {
         let id = self.labels.len() as u32;
-        self.bytes += 2 * name.len() + 160;
-        let same = self.by_name.entry(name.clone()).or_default();
-        same.push(id);
-        self.labels.push(Label { name, rank: same.len() as u32 - 1, end: self.chars });
+        self.bytes += 2 * name.len() + 192;
+        let place = (segment.id.message, segment.id.block);
+        let all = self.by_name.entry(name.clone()).or_default();
+        if all.count == 0 || all.last != place {
+            (all.count, all.last, all.texts) = (all.count + 1, place, 0);
+        }
+        all.texts += 1;
+        all.several_texts |= all.texts > 1;
+        let is_input = segment.kind == SegmentKind::ToolCall;
+        self.labels.push(Label { name, rank: all.count, text: all.texts, is_input, end: self.chars });
         id
     }
 }
+
+/// Tool and subject of a call that has a subject.
+fn named(call: &Call) -> Option<String> {
+    let subject = call.subject()?;
+    let tool: String = call.tool.chars().filter(|c| !c.is_control() && *c != ']').take(40).collect();
+    Some(format!("{tool} {subject}").trim_start().to_owned())
+}
+
+/// A command that shows a file has one of these in it.
+const VIEWERS: [&str; 10] = ["cat", "sed", "head", "tail", "less", "more", "nl", "awk", "type", "show"];
 
 /// The file a call is about: its path, or the command of a shell that shows files.
 fn file_of(call: &Call) -> Option<&str> {
@@ -133,6 +166,9 @@ fn file_of(call: &Call) -> Option<&str> {
         return Some(path);
     }
     let command = call.command.as_deref()?;
+    if !VIEWERS.iter().any(|v| command.contains(v)) {
+        return None; // most commands: spare the lexer
+    }
     let class = classify(Some(&call.tool), Some(command), call.argv.as_deref(), "");
     (class == ResultClass::View).then_some(command)
 }

@@ -22,16 +22,16 @@ use crate::terminal;
     clippy::struct_excessive_bools,
     reason = "four independent switches of the configuration"
 )]
-pub struct Rules {
+pub(crate) struct Rules {
     /// Remove blanks and tabs before a line end. Exactly two blanks stay in a
     /// text with Markdown structure, where they are a hard break.
-    pub trim_eol: bool,
+    pub(crate) trim_eol: bool,
     /// More than two line ends in a row become two.
-    pub blank_lines: bool,
+    pub(crate) blank_lines: bool,
     /// Show the text as a terminal would, see [`terminal::normalise`].
-    pub ansi: bool,
+    pub(crate) ansi: bool,
     /// Three or more equal lines in a row become one with ` (x<n>)`.
-    pub dup_consecutive: bool,
+    pub(crate) dup_consecutive: bool,
 }
 
 impl Default for Rules {
@@ -47,7 +47,7 @@ impl Default for Rules {
 
 impl Rules {
     /// No rule.
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self {
             trim_eol: false,
             blank_lines: false,
@@ -59,30 +59,30 @@ impl Rules {
 
 /// What each technique did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Escape sequences removed.
-    pub escapes: u32,
+    pub(crate) escapes: u32,
     /// Overwritten frames removed.
-    pub overwrites: u32,
+    pub(crate) overwrites: u32,
     /// Overwritten frames with an error word that became lines of their own.
-    pub kept_frames: u32,
+    pub(crate) kept_frames: u32,
     /// Lines that lost blanks at their end and stayed.
-    pub trimmed_lines: u32,
+    pub(crate) trimmed_lines: u32,
     /// Blank lines removed.
-    pub blank_lines: u32,
+    pub(crate) blank_lines: u32,
     /// Runs of equal lines folded, that is lines that got ` (x<n>)`.
-    pub folded_runs: u32,
+    pub(crate) folded_runs: u32,
     /// Lines that went into those runs, the one that stays included.
-    pub folded_lines: u32,
+    pub(crate) folded_lines: u32,
 }
 
 /// A text after the layout rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout<'a> {
+pub(crate) struct Layout<'a> {
     /// The text; borrowed when no rule changed it.
-    pub text: Cow<'a, str>,
+    pub(crate) text: Cow<'a, str>,
     /// What was done.
-    pub counts: Counts,
+    pub(crate) counts: Counts,
 }
 
 /// Applies the layout rules to one text.
@@ -96,7 +96,7 @@ pub struct Layout<'a> {
 /// * Not folded: lines of fences, diffs and JSON, lines that already end in
 ///   ` (x<digits>)`, and runs whose folding would not make the text shorter.
 #[must_use]
-pub fn apply(text: &str, rules: Rules) -> Layout<'_> {
+pub(crate) fn apply(text: &str, rules: Rules) -> Layout<'_> {
     let mut counts = Counts::default();
     let mut shown = Cow::Borrowed(text);
     if rules.ansi {

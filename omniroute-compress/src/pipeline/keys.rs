@@ -16,8 +16,8 @@ pub(super) fn seed(request: &ChatRequest, fingerprint: &[u8; 32], continues: boo
     hash.finalize().into()
 }
 
-/// One key a segment. For tool calls and results it covers all calls and results before; other texts are only
-/// counted, so their key covers just themselves.
+/// One key a segment. For tool calls and results it covers all segments before, which engines may look at; other
+/// texts are only counted, so their key covers just themselves.
 pub(super) fn of(transcript: &Transcript<'_>, seed: &Key) -> Vec<Key> {
     let mut chain = *seed;
     let key = |segment: &Segment<'_>| {
@@ -27,13 +27,18 @@ pub(super) fn of(transcript: &Transcript<'_>, seed: &Key) -> Vec<Key> {
             link(&mut hash, segment);
             field(&mut hash, segment.raw());
             chain = hash.finalize().into();
-            chain
-        } else {
-            hash.update(seed);
-            hash.update([segment.kind as u8]);
-            field(&mut hash, segment.raw());
-            hash.finalize().into()
+            return chain;
         }
+        hash.update(seed);
+        hash.update([segment.kind as u8]);
+        field(&mut hash, segment.raw());
+        let own: Key = hash.finalize().into();
+        let mut hash = Sha256::new();
+        hash.update(chain);
+        link(&mut hash, segment);
+        hash.update(own);
+        chain = hash.finalize().into();
+        own
     };
     transcript.segments().iter().map(key).collect()
 }

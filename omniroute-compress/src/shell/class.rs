@@ -1,7 +1,5 @@
 //! The class of a tool result: what may be done to its text.
 
-use std::borrow::Cow;
-
 use super::lex;
 use super::logs;
 use super::print::{self, Printed};
@@ -26,13 +24,6 @@ pub(crate) enum ResultClass {
     Unknown,
 }
 
-impl ResultClass {
-    /// True when layout rules (trailing blanks, blank runs, repeated lines, progress) may be used.
-    pub(crate) fn allows_layout(self) -> bool {
-        matches!(self, Self::Command | Self::Log)
-    }
-}
-
 /// Classifies a tool result from the linked call and its text.
 ///
 /// Without a tool name, a command alone is taken as a shell's. A command of a tool that is no shell says nothing.
@@ -51,17 +42,6 @@ pub(crate) fn classify(
         },
         (Some(ToolKind::Shell) | None, _, Some(command)) => of_script(&lex::parse(command), text),
         _ => structured_or_unknown(text),
-    }
-}
-
-/// The text of the command an argument vector runs, for display and matching: `bash -c` unwrapped, else joined.
-pub(crate) fn command_text(argv: &[String]) -> Cow<'_, str> {
-    match argv {
-        [line] => Cow::Borrowed(line),
-        [shell, flag, line, ..] if shell.ends_with("sh") && flag.starts_with('-') && flag.ends_with('c') => {
-            Cow::Borrowed(line)
-        }
-        _ => Cow::Owned(argv.join(" ")),
     }
 }
 

@@ -8,7 +8,7 @@
 pub(crate) mod args;
 pub(crate) mod class;
 mod compound;
-pub(crate) mod exit;
+pub(crate) mod failed;
 pub(crate) mod lex;
 mod logs;
 mod nested;

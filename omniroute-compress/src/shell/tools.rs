@@ -1,17 +1,5 @@
 //! What kind of tool made a result, by the tool's name.
 
-/// Argument names that may hold a command, in the order they are tried; the flag says "only for a shell tool".
-pub(crate) const COMMAND_FIELDS: &[(&str, bool)] = &[
-    ("command", false),
-    ("cmd", false),
-    ("script", false),
-    ("shell_command", false),
-    ("bash_command", false),
-    ("input", true),
-    ("code", true),
-    ("args", false),
-];
-
 /// The kinds of tools that are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ToolKind {

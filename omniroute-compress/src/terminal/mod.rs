@@ -30,15 +30,15 @@ use std::borrow::Cow;
 
 /// What a terminal would show of a text, and what was taken away for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Normalised<'a> {
+pub(crate) struct Normalised<'a> {
     /// The visible text; borrowed when nothing had to change.
-    pub text: Cow<'a, str>,
+    pub(crate) text: Cow<'a, str>,
     /// Escape sequences and silent control bytes (BEL, SO, SI) removed.
-    pub escapes: u32,
+    pub(crate) escapes: u32,
     /// Frames that were overwritten or erased and are not in `text`.
-    pub overwrites: u32,
+    pub(crate) overwrites: u32,
     /// Overwritten frames that stay as a line of their own, see [`normalise`].
-    pub kept: u32,
+    pub(crate) kept: u32,
 }
 
 /// Replays terminal control sequences and returns the visible text.
@@ -62,7 +62,7 @@ pub struct Normalised<'a> {
 ///   one blank and a kept frame takes its cells along. Normalising twice
 ///   changes nothing.
 #[must_use]
-pub fn normalise(text: &str) -> Normalised<'_> {
+pub(crate) fn normalise(text: &str) -> Normalised<'_> {
     let unchanged = Normalised {
         text: Cow::Borrowed(text),
         escapes: 0,

@@ -23,6 +23,8 @@ const NOISE_ROW: usize = 12;
 const NOISE_STEP: u64 = 410;
 /// The least that a character costs far inside a long piece.
 const LEAST: i64 = 128;
+/// Places for prices that were worked out in the same text.
+const KNOWN: usize = 256;
 const WORD_BITS: u32 = 12;
 const GRAM_BITS: u32 = 12;
 /// What `decode` gives for an empty place of the table of frequent pieces.
@@ -102,6 +104,7 @@ fn price<const CL100K: bool>(text: &[u8], vocabulary: &'static Vocabulary) -> u6
         vocabulary,
         units: 0,
         glue: Glue::default(),
+        known: [(0, 0); KNOWN],
     };
     scan(text, &mut sum);
     sum.units
@@ -112,6 +115,8 @@ struct Sum<const CL100K: bool> {
     vocabulary: &'static Vocabulary,
     units: u64,
     glue: Glue,
+    /// Prices of pieces met in this text that are in no table, by hash: texts say the same names over and over.
+    known: [(u64, u64); KNOWN],
 }
 
 impl<const CL100K: bool> Sink for Sum<CL100K> {
@@ -144,10 +149,30 @@ impl<const CL100K: bool> Sink for Sum<CL100K> {
 impl<const CL100K: bool> Sum<CL100K> {
     /// The price of a word, of marks or of mixed blanks: from the table when it is frequent, else from its characters.
     #[inline]
-    fn shape(&self, kind: Kind, text: &[u8], start: usize, end: usize) -> u64 {
-        if let Some(units) = frequent::<CL100K>(text, start, end) {
+    fn shape(&mut self, kind: Kind, text: &[u8], start: usize, end: usize) -> u64 {
+        if end - start > LONGEST_WORD {
+            return self.work_out(kind, text, start, end);
+        }
+        let hash = hash(text, start, end);
+        if let Some(units) = listed::<CL100K>(hash) {
             return units as u64;
         }
+        let key = hash ^ kind as u64;
+        let place = (hash >> 40) as usize % KNOWN;
+        match self.known.get(place) {
+            Some((known, units)) if *known == key => *units,
+            _ => {
+                let units = self.work_out(kind, text, start, end);
+                if let Some(slot) = self.known.get_mut(place) {
+                    *slot = (key, units);
+                }
+                units
+            }
+        }
+    }
+
+    /// The price of a piece that is in no table.
+    fn work_out(&self, kind: Kind, text: &[u8], start: usize, end: usize) -> u64 {
         let lead = text[start];
         if kind != Kind::Word || lead >= 0x80 || lead == b' ' || lead.is_ascii_alphabetic() {
             return self.characters(kind, text, start, end).max(i64::from(TOKEN)) as u64;
@@ -305,7 +330,12 @@ fn frequent<const CL100K: bool>(text: &[u8], start: usize, end: usize) -> Option
     if end - start > LONGEST_WORD {
         return None;
     }
-    let hash = hash(text, start, end);
+    listed::<CL100K>(hash(text, start, end))
+}
+
+/// The price that the table of frequent pieces holds for a hash.
+#[inline]
+fn listed<const CL100K: bool>(hash: u64) -> Option<i64> {
     let entry = WORDS[(hash >> (64 - WORD_BITS)) as usize];
     let tag = (hash >> 20) as u16 & 0x1FF;
     if entry >= EMPTY || entry >> 4 != tag {

@@ -1,15 +1,14 @@
 //! Writes the block of a surveyed document: outer line, headers, rows.
 
 use super::columns::{Column, Role, Table, locate_column, next_element, value_start};
-use super::json::{
-    byte, is_bare, is_bare_key, is_bare_simple, literal, part, push_compact, push_literal, push_quoted, space,
-    unquote, value_end,
-};
+use super::json::{byte, literal, part, space, value_end};
+use super::strings::{is_bare, is_bare_key, is_bare_simple, push_compact, push_literal, push_unescaped};
 
 /// Appends the block to `out`; `None` when it grows over `limit` bytes or a row does not fit its table.
 pub(crate) fn block(src: &[u8], tables: &[Table<'_>], limit: usize, out: &mut Vec<u8>) -> Option<()> {
     let limit = out.len() + limit;
-    let root = matches!(tables, [table] if part(src, 0, table.span.start).iter().all(u8::is_ascii_whitespace));
+    let root =
+        matches!(tables, [table] if part(src, 0, table.span.start).iter().all(u8::is_ascii_whitespace));
     if !root {
         let mut from = 0;
         for (k, table) in (1..).zip(tables) {
@@ -141,7 +140,8 @@ fn row(
     let mut next = 0;
     let mut at = space(src, open + 1);
     while byte(src, at) == b'"' {
-        let expected = columns.get(next).filter(|c| src.get(at..).is_some_and(|rest| rest.starts_with(c.key)));
+        let expected =
+            columns.get(next).filter(|c| src.get(at..).is_some_and(|rest| rest.starts_with(c.key)));
         let (index, end) = match expected {
             Some(c) => (next, at + c.key.len()),
             None => locate_column(src, columns, next, at)?,
@@ -214,13 +214,12 @@ fn text(src: &[u8], open: usize, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(if is_bare_simple(inner) { inner } else { whole });
         return found.end;
     }
-    let decoded = unquote(whole);
-    if is_bare(&decoded) {
-        out.extend_from_slice(decoded.as_bytes());
-    } else if matches!(decoded, std::borrow::Cow::Borrowed(_)) {
-        out.extend_from_slice(whole);
-    } else {
-        push_quoted(&decoded, out);
+    let from = out.len();
+    push_unescaped(part(whole, 1, whole.len() - 1), out);
+    let text = std::str::from_utf8(out.get(from..).unwrap_or(&[])).unwrap_or("");
+    if !is_bare(text) {
+        out.truncate(from);
+        push_literal(whole, out);
     }
     found.end
 }

@@ -1,12 +1,13 @@
 //! Puts the parts together: find the document, survey it, write the block, weigh it, prove it.
 
-use super::columns::survey;
 use super::emit;
 use super::fmt::style;
-use super::json::push_compact;
-use super::locate::{has_marker, locate};
+use super::locate::locate;
+use super::strings::push_compact;
+use super::survey::survey;
 use super::verify::verify;
 use super::{Encoded, Form, Options, Refusal};
+use crate::marker;
 
 /// Replaces the JSON document in `text` by a table block, if that is smaller and provably the same.
 ///
@@ -16,16 +17,16 @@ use super::{Encoded, Form, Options, Refusal};
 /// # Errors
 /// The first [`Refusal`] that applies; the text is then to be sent as it is.
 pub fn encode(text: &str, tokens: &dyn Fn(&str) -> u32, options: &Options) -> Result<Encoded, Refusal> {
-    if text.len() > options.max_bytes {
+    if text.len() > options.max_bytes.min(u32::MAX as usize) {
         return Err(Refusal::TooLarge);
     }
     if text.len() < options.min_chars {
         return Err(Refusal::TooSmall);
     }
-    if options.refuse_marked && has_marker(text) {
+    if options.refuse_marked && marker::contains(text) {
         return Err(Refusal::AlreadyCompressed);
     }
-    let found = locate(text, options.min_chars)?;
+    let found = locate(text, options)?;
     let source = text.get(found.place.clone()).ok_or(Refusal::NotJson)?;
     if source.len() < options.min_chars {
         return Err(Refusal::TooSmall);

@@ -1,6 +1,7 @@
 //! Printers: recognises how a document was printed and prints it that way again.
 
-use super::json::{byte, hex4, is_space, literal, part, space, string_end, value_end};
+use super::json::{byte, is_space, literal, part, space, string_end};
+use super::strings::hex4;
 
 /// White space between tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +71,14 @@ pub(crate) fn style(src: &[u8], lines: bool) -> Style {
         at = space(src, at);
         let c = byte(src, at);
         total += at - from;
-        let plain = at == from && layout == Some(Layout::Compact) && depth > 0;
+        let spaced = matches!(before, Before::Comma | Before::Colon);
+        let plain = match layout {
+            Some(Layout::Compact) => at == from && depth > 0,
+            Some(Layout::OneSpace) => {
+                at - from == usize::from(spaced) && depth > 0 && (!spaced || byte(src, from) == b' ')
+            }
+            _ => false,
+        };
         exact = exact && (plain || fits(&mut layout, before, c, part(src, from, at), depth));
         before = match c {
             b'{' | b'[' => {
@@ -96,7 +104,10 @@ pub(crate) fn style(src: &[u8], lines: bool) -> Style {
                 Before::Value
             }
             _ => {
-                while at < src.len() && !matches!(byte(src, at), b',' | b'}' | b']') && !is_space(byte(src, at)) {
+                while at < src.len()
+                    && !matches!(byte(src, at), b',' | b'}' | b']')
+                    && !is_space(byte(src, at))
+                {
                     at += 1;
                 }
                 Before::Value
@@ -104,7 +115,11 @@ pub(crate) fn style(src: &[u8], lines: bool) -> Style {
         };
     }
     let escapes = if minimal { Escapes::Minimal } else { Escapes::Ascii };
-    let printer = (exact && (minimal || ascii)).then(|| Printer { layout: layout.unwrap_or(Layout::Compact), escapes, lines });
+    let printer = (exact && (minimal || ascii)).then(|| Printer {
+        layout: layout.unwrap_or(Layout::Compact),
+        escapes,
+        lines,
+    });
     Style { printer, space: total }
 }
 
@@ -134,7 +149,9 @@ fn fits(layout: &mut Option<Layout>, before: Before, c: u8, gap: &[u8], depth: u
     };
     *layout = Some(known);
     match (known, before) {
-        (Layout::OneSpace, Before::Comma | Before::Colon) | (Layout::Indent { .. }, Before::Colon) => gap == b" ",
+        (Layout::OneSpace, Before::Comma | Before::Colon) | (Layout::Indent { .. }, Before::Colon) => {
+            gap == b" "
+        }
         (Layout::Indent { width, tab }, _) => {
             let levels = depth - usize::from(close);
             is_indent(gap, levels * usize::from(width), if tab { b'\t' } else { b' ' })
@@ -248,7 +265,8 @@ fn push_literal(literal: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
         }
         for unit in c.encode_utf16(&mut [0; 2]) {
             out.extend_from_slice(b"\\u");
-            let digit = |shift: u32| *b"0123456789abcdef".get(usize::from(*unit >> shift & 15)).unwrap_or(&b'0');
+            let digit =
+                |shift: u32| *b"0123456789abcdef".get(usize::from(*unit >> shift & 15)).unwrap_or(&b'0');
             out.extend_from_slice(&[digit(12), digit(8), digit(4), digit(0)]);
         }
     }
@@ -256,8 +274,8 @@ fn push_literal(literal: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::strings::{push_compact, unquote};
     use super::*;
-    use crate::engines::rows::json::{push_compact, unquote};
 
     #[test]
     fn recognised_documents_print_again() {

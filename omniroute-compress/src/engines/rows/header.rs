@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use omniroute_core::Doc;
 
-use super::json::{byte, container_end, is_bare_key, part, push_compact, string_end};
+use super::json::{byte, container_end, part, string_end};
+use super::strings::{is_bare_key, push_compact};
 
 /// Names may have at most this many steps.
 const MAX_STEPS: usize = 16;
@@ -288,7 +289,10 @@ mod tests {
             ("[8 rows] a:n ; -=none", "expected `|` or the legend after a column"),
             ("[8 rows] a:n|\"a\":n", "a column name is used twice or its nested object is not in one piece"),
             ("[8 rows] a:n|a.b:n", "a column name is used twice or its nested object is not in one piece"),
-            ("[8 rows] a.b:n|c:n|a.d:n", "a column name is used twice or its nested object is not in one piece"),
+            (
+                "[8 rows] a.b:n|c:n|a.d:n",
+                "a column name is used twice or its nested object is not in one piece",
+            ),
         ] {
             assert_eq!(read(line.as_bytes()).unwrap_err(), rule, "{line}");
         }

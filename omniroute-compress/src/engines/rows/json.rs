@@ -3,10 +3,6 @@
 //! Every function is total: on bytes that are not JSON it returns some offset inside the buffer, so
 //! the decoder may use the same functions to find an end and check what lies between afterwards.
 
-use std::borrow::Cow;
-
-use omniroute_core::escape_into;
-
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
@@ -106,9 +102,13 @@ pub(crate) fn literal(b: &[u8], open: usize) -> Literal {
     }
     loop {
         match byte(b, at) {
-            b'"' => return Literal { end: at + 1, simple: true },
+            b'"' => {
+                return Literal { end: at + 1, simple: true };
+            }
             b' '..=b'[' | b']'..=b'{' | b'}' | b'~' => at += 1,
-            _ => return Literal { end: string_end(b, at - 1), simple: false },
+            _ => {
+                return Literal { end: string_end(b, at - 1), simple: false };
+            }
         }
     }
 }
@@ -141,9 +141,13 @@ pub(crate) fn bare(b: &[u8], start: usize) -> Bare {
     }
     while let Some(&c) = b.get(at) {
         match c {
-            b'|' | b'\n' => return Bare { end: at, simple: true },
+            b'|' | b'\n' => {
+                return Bare { end: at, simple: true };
+            }
             b' '..=b'~' if c != b'"' && c != b'\\' => at += 1,
-            _ => return Bare { end: separator(b, at), simple: false },
+            _ => {
+                return Bare { end: separator(b, at), simple: false };
+            }
         }
     }
     Bare { end: at, simple: true }
@@ -231,180 +235,6 @@ pub(crate) fn value_end(b: &[u8], at: usize) -> usize {
     }
 }
 
-/// Whether two string literals, quotes included, mean the same text.
-#[inline]
-pub(crate) fn same_string(a: &[u8], b: &[u8]) -> bool {
-    a == b || ((has_escape(a) || has_escape(b)) && unquote(a) == unquote(b))
-}
-
-#[inline]
-fn has_escape(literal: &[u8]) -> bool {
-    memchr::memchr(b'\\', literal).is_some()
-}
-
-/// The text of a string literal, quotes included.
-pub(crate) fn unquote(literal: &[u8]) -> Cow<'_, str> {
-    let inner = part(literal, 1, literal.len().saturating_sub(1));
-    if has_escape(inner) {
-        return Cow::Owned(unescape(inner));
-    }
-    Cow::Borrowed(std::str::from_utf8(inner).unwrap_or(""))
-}
-
-fn unescape(inner: &[u8]) -> String {
-    let mut out = Vec::with_capacity(inner.len());
-    let mut at = 0;
-    while let Some(found) = memchr::memchr(b'\\', part(inner, at, inner.len())) {
-        out.extend_from_slice(part(inner, at, at + found));
-        at += found + 2;
-        match byte(inner, at - 1) {
-            b'n' => out.push(b'\n'),
-            b't' => out.push(b'\t'),
-            b'r' => out.push(b'\r'),
-            b'b' => out.push(8),
-            b'f' => out.push(12),
-            b'u' => {
-                let mut code = hex4(inner, at);
-                at += 4;
-                if (0xD800..0xDC00).contains(&code) {
-                    let low = hex4(inner, at + 2);
-                    code = 0x10000 + ((code - 0xD800) << 10) + (low.wrapping_sub(0xDC00) & 0x3FF);
-                    at += 6;
-                }
-                let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-                out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-            }
-            other => out.push(other),
-        }
-    }
-    out.extend_from_slice(part(inner, at, inner.len()));
-    String::from_utf8(out).unwrap_or_default()
-}
-
-/// Four hexadecimal digits at `at`; anything else counts as the replacement character.
-pub(crate) fn hex4(b: &[u8], at: usize) -> u32 {
-    std::str::from_utf8(part(b, at, at + 4)).ok().and_then(|s| u32::from_str_radix(s, 16).ok()).unwrap_or(0xFFFD)
-}
-
-/// Whether every escape in the literal is the one that [`escape_into`] would write.
-fn is_canonical(literal: &[u8]) -> bool {
-    let mut at = 0;
-    while let Some(found) = memchr::memchr(b'\\', part(literal, at, literal.len())) {
-        at += found + 2;
-        match byte(literal, at - 1) {
-            b'"' | b'\\' | b'n' | b'r' | b't' | b'b' | b'f' => {}
-            b'u' => {
-                let code = hex4(literal, at);
-                let digits = part(literal, at, at + 4);
-                if code >= 0x20
-                    || matches!(code, 8 | 9 | 10 | 12 | 13)
-                    || digits.iter().any(u8::is_ascii_uppercase)
-                {
-                    return false;
-                }
-                at += 4;
-            }
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// Appends a string literal in its canonical spelling: only the escapes that JSON demands.
-#[inline]
-pub(crate) fn push_literal(literal: &[u8], out: &mut Vec<u8>) {
-    if !has_escape(literal) || is_canonical(literal) {
-        out.extend_from_slice(literal);
-    } else {
-        push_quoted(&unquote(literal), out);
-    }
-}
-
-/// Appends `text` as a string literal.
-pub(crate) fn push_quoted(text: &str, out: &mut Vec<u8>) {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    escape_into(text, &mut quoted);
-    out.extend_from_slice(quoted.as_bytes());
-}
-
-/// Appends whole tokens of JSON without white space and with canonical strings.
-pub(crate) fn push_compact(b: &[u8], out: &mut Vec<u8>) {
-    let mut run = 0;
-    let mut at = 0;
-    while let Some(&c) = b.get(at) {
-        match c {
-            b'"' => {
-                let end = string_end(b, at);
-                let literal = part(b, at, end);
-                if has_escape(literal) && !is_canonical(literal) {
-                    out.extend_from_slice(part(b, run, at));
-                    push_quoted(&unquote(literal), out);
-                    run = end;
-                }
-                at = end;
-            }
-            b' ' | b'\t' | b'\n' | b'\r' => {
-                out.extend_from_slice(part(b, run, at));
-                at = space(b, at);
-                run = at;
-            }
-            _ => at += 1,
-        }
-    }
-    out.extend_from_slice(part(b, run, b.len()));
-}
-
-/// Whether two of the key literals mean the same text. Reorders the keys; `n log n` in their number.
-pub(crate) fn has_duplicate(b: &[u8], keys: &mut [(u32, u32)]) -> bool {
-    let key = |&(start, end): &(u32, u32)| part(b, start as usize, end as usize);
-    if keys.len() < 2 {
-        return false;
-    }
-    if keys.len() <= 12 {
-        let mut rest = &*keys;
-        while let Some((first, others)) = rest.split_first() {
-            if others.iter().any(|other| same_string(key(first), key(other))) {
-                return true;
-            }
-            rest = others;
-        }
-        return false;
-    }
-    if keys.iter().any(|k| has_escape(key(k))) {
-        let mut texts: Vec<_> = keys.iter().map(|k| unquote(key(k))).collect();
-        texts.sort_unstable();
-        return texts.windows(2).any(|pair| pair.first() == pair.last());
-    }
-    keys.sort_unstable_by(|a, b| key(a).cmp(key(b)));
-    keys.windows(2).any(|pair| pair.first().map(key) == pair.last().map(key))
-}
-
-/// Whether `text` may stand in a cell of strings without quotes.
-pub(crate) fn is_bare(text: &str) -> bool {
-    let edges = text.chars().next().zip(text.chars().next_back());
-    edges.is_some_and(|(first, last)| {
-        !matches!(first, '"' | '@' | '[' | '{') && !first.is_whitespace() && !last.is_whitespace()
-    }) && !matches!(text, "-" | "~")
-        && text.chars().all(|c| {
-            !matches!(c, '|' | '"' | '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')
-        })
-}
-
-/// [`is_bare`] for printable ASCII that is known to hold no `|` and no `"`.
-#[inline]
-pub(crate) fn is_bare_simple(text: &[u8]) -> bool {
-    match text {
-        [] | [b'-' | b'~'] => false,
-        [first, ..] => !matches!(first, b'@' | b'[' | b'{' | b' ') && text.last() != Some(&b' '),
-    }
-}
-
-/// Whether the inside of a key literal may stand in a header without quotes, as one step of a path.
-pub(crate) fn is_bare_key(inner: &[u8]) -> bool {
-    matches!(inner.first(), Some(b'A'..=b'Z' | b'a'..=b'z' | b'_'))
-        && inner.iter().all(|c| matches!(c, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -435,51 +265,12 @@ mod tests {
     }
 
     #[test]
-    fn compact_and_canonical() {
-        let source = " { \"a\\u0062\" : [ 1.0 , \"\\u00e9\\n\\u001F\\/\" , \"x\\u001f\" ] } ";
-        let mut out = Vec::new();
-        push_compact(source.as_bytes(), &mut out);
-        assert_eq!(String::from_utf8(out).unwrap(), "{\"ab\":[1.0,\"é\\n\\u001f/\",\"x\\u001f\"]}");
-    }
-
-    #[test]
-    fn duplicates_by_meaning() {
-        let many: String = (0..20).map(|i| format!("\"k{i}\"")).collect();
-        for (source, expected) in [
-            ("\"a\"\"b\"", false),
-            ("\"a\"\"b\"\"\\u0061\"", true),
-            (many.as_str(), false),
-            (&format!("{many}\"k7\""), true),
-            (&format!("{many}\"\\u006b7\""), true),
-        ] {
-            let mut keys = Vec::new();
-            let mut at = 0;
-            while at < source.len() {
-                let end = string_end(source.as_bytes(), at);
-                keys.push((at as u32, end as u32));
-                at = end;
-            }
-            assert_eq!(has_duplicate(source.as_bytes(), &mut keys), expected, "{source}");
-        }
-    }
-
-    #[test]
     fn numbers() {
         for ok in ["0", "-0", "1.0", "1E5", "1e+5", "12345678901234567890", "0.1e-400"] {
             assert!(is_number(ok.as_bytes()), "{ok}");
         }
         for bad in ["", "-", "1.", ".5", "1e", "1e+", "+1", "01", "1 ", "--1", "0x1", "1.0.0"] {
             assert!(!is_number(bad.as_bytes()), "{bad}");
-        }
-    }
-
-    #[test]
-    fn bare_text() {
-        for yes in ["a", "null", "00123", "日本", "a\\b", "-5", "~x", "x@", "a [b]"] {
-            assert!(is_bare(yes), "{yes}");
-        }
-        for no in ["", "-", "~", "@1", "[x", "{", " a", "a ", "a|b", "a\"", "\u{a0}a", "a\u{3000}", "a\u{85}b", "a\u{2028}b"] {
-            assert!(!is_bare(no), "{no:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the document in a text: the whole text, JSON Lines, or one document on whole lines.
+//! Finds the document in a text: the whole text, JSON Lines, or the largest of both on whole lines.
 //!
 //! A fenced block needs no rule of its own: its document stands on whole lines between the fences.
 
@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use omniroute_core::{Doc, DocError, Rule};
 
-use super::Refusal;
 use super::json::{byte, is_space, part, space};
+use super::{Options, Refusal};
 
 /// A document that has been checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,45 +18,17 @@ pub(crate) struct Found {
     pub(crate) lines: bool,
 }
 
-/// Markers of ours that may stand anywhere in a line.
-const MARKERS: [&[u8]; 5] = [b"[same as ", b"[unchanged: ", b"[CCR retrieve ", b"[ionizer: ", b"[omitted: "];
-
-/// Whether the text already holds one of our markers.
-pub(crate) fn has_marker(text: &str) -> bool {
-    let b = text.as_bytes();
-    memchr::memchr_iter(b'[', b).any(|at| {
-        let rest = part(b, at, b.len());
-        MARKERS.iter().any(|marker| rest.starts_with(marker)) || (is_count(rest) && starts_table(part(b, 0, at)))
-    })
-}
-
-/// `[N rows] `
-fn is_count(rest: &[u8]) -> bool {
-    let digits = part(rest, 1, rest.len()).iter().take(10).take_while(|c| c.is_ascii_digit()).count();
-    digits > 0 && part(rest, digits + 1, rest.len()).starts_with(b" rows] ")
-}
-
-/// Whether `before` ends where a line begins, or with the `@k ` of a table.
-fn starts_table(before: &[u8]) -> bool {
-    let tail = part(before, before.len().saturating_sub(12), before.len());
-    match tail.rsplit(|c| *c == b'\n').next().unwrap_or(&[]) {
-        [] => true,
-        [b'@', digits @ .., b' '] => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
-        _ => false,
-    }
-}
-
-/// Finds the document. `min_chars`: smaller ones inside other output are passed over.
+/// Finds the document. Inside other output, smaller ones than `min_chars` are passed over.
 ///
 /// Work is bounded: embedded candidates may cost at most four times the text.
 ///
 /// # Errors
 /// [`Refusal::NotJson`], [`Refusal::Surrogate`], [`Refusal::TooDeep`].
-pub(crate) fn locate(text: &str, min_chars: usize) -> Result<Found, Refusal> {
+pub(crate) fn locate(text: &str, options: &Options) -> Result<Found, Refusal> {
     let b = text.as_bytes();
     let whole = trim(b, 0..b.len());
     if !matches!(byte(b, whole.start), b'{' | b'[') {
-        return embedded(text, min_chars);
+        return embedded(text, options);
     }
     match check(text, whole.clone()) {
         Ok(()) => Ok(Found { place: whole, lines: false }),
@@ -64,7 +36,7 @@ pub(crate) fn locate(text: &str, min_chars: usize) -> Result<Found, Refusal> {
             Rule::Surrogate => Err(Refusal::Surrogate),
             Rule::Depth => Err(Refusal::TooDeep),
             Rule::Trailing if is_lines(text, &whole) => Ok(Found { place: whole, lines: true }),
-            _ => embedded(text, min_chars),
+            _ => embedded(text, options),
         },
     }
 }
@@ -98,42 +70,57 @@ fn is_lines(text: &str, whole: &Range<usize>) -> bool {
     true
 }
 
-/// The largest document that fills whole lines of other output.
-fn embedded(text: &str, min_chars: usize) -> Result<Found, Refusal> {
+/// The largest document that fills whole lines of other output: one value, or objects on lines that
+/// follow each other.
+fn embedded(text: &str, options: &Options) -> Result<Found, Refusal> {
     let b = text.as_bytes();
+    let line_end = |at: usize| memchr::memchr(b'\n', part(b, at, b.len())).map_or(b.len(), |p| at + p);
     let mut budget = 4 * b.len() + 4096;
-    let mut best = 0..0;
+    let mut best = Found { place: 0..0, lines: false };
+    let (mut run, mut run_rows) = (0..0, 0u32);
     let mut line = 0;
-    // A larger document cannot fit into what is left.
-    while b.len() - line > best.len().max(min_chars) {
-        let end = memchr::memchr(b'\n', part(b, line, b.len())).map_or(b.len(), |p| line + p);
+    // What is left, with the open run, must be able to beat the best.
+    while b.len() > best.place.len().max(options.min_chars) + if run_rows > 0 { run.start } else { line } {
+        let end = line_end(line);
         let start = space(b, line);
         let mut next = end + 1;
+        let mut run_goes_on = false;
         if start < end && matches!(byte(b, start), b'{' | b'[') {
             let (value_end, cost) = value_end(text, start);
             budget = budget.saturating_sub(cost + 64);
             if budget == 0 {
                 break;
             }
-            if let Some(value_end) = value_end {
-                let tail = memchr::memchr(b'\n', part(b, value_end, b.len())).map_or(b.len(), |p| value_end + p);
-                if trim(b, value_end..tail).is_empty() {
-                    if value_end - start > best.len() {
-                        best = start..value_end;
+            let tail = value_end.map(line_end);
+            if let (Some(value_end), Some(tail)) = (value_end, tail)
+                && trim(b, value_end..tail).is_empty()
+            {
+                next = tail + 1;
+                run_goes_on = byte(b, start) == b'{' && tail == end;
+                if value_end - start > best.place.len() {
+                    best = Found { place: start..value_end, lines: false };
+                }
+                if run_goes_on {
+                    run = if run_rows > 0 { run.start..value_end } else { start..value_end };
+                    run_rows += 1;
+                    if run_rows >= options.min_rows && run.len() > best.place.len() {
+                        best = Found { place: run.clone(), lines: true };
                     }
-                    next = tail + 1;
                 }
             }
+        }
+        if !run_goes_on {
+            run_rows = 0;
         }
         if next > b.len() {
             break;
         }
         line = next;
     }
-    if best.is_empty() || best.len() < min_chars {
+    if best.place.is_empty() || best.place.len() < options.min_chars {
         return Err(Refusal::NotJson);
     }
-    Ok(Found { place: best, lines: false })
+    Ok(best)
 }
 
 /// End of the JSON value that starts at `start`, if there is one, and the bytes looked at.
@@ -151,21 +138,8 @@ fn value_end(text: &str, start: usize) -> (Option<usize>, usize) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn markers() {
-        for yes in [
-            "[8 rows] a:n",
-            "x\n[8 rows] a:n",
-            "{\"a\":@1}\n@1 [8 rows] a:n",
-            "a [same as bash ls above, lines 1-2, 2 lines omitted]",
-            "[CCR retrieve hash=0 chars=1]",
-            "[\"[omitted: 3 lines, 20 chars, not recoverable]\"]",
-        ] {
-            assert!(has_marker(yes), "{yes}");
-        }
-        for no in ["", "[8 rows]", "x [8 rows] a:n", "[\"[8 rows] a:n\"]", "[same] [CCR]", "[rows] ", "[ rows] "] {
-            assert!(!has_marker(no), "{no}");
-        }
+    fn all() -> Options {
+        Options { min_chars: 1, min_rows: 2, ..Options::default() }
     }
 
     #[test]
@@ -178,13 +152,15 @@ mod tests {
             ("[1] x\n[1,\n2]\n[3]", Ok(("[1,\n2]", false))),
             ("[2024-01-01] log\n  {\"a\":1}  \n", Ok(("{\"a\":1}", false))),
             ("{\"a\":1}\n{\"a\":\n", Ok(("{\"a\":1}", false))),
+            ("$ cat log\n{\"a\":1}\n{\"a\":2}\n[exit code 0]", Ok(("{\"a\":1}\n{\"a\":2}", true))),
+            ("$ cat log\n{\"a\":1}\n\n{\"a\":22}\n", Ok(("{\"a\":22}", false))),
             ("{\"a\": 1} trailing", Err(Refusal::NotJson)),
             ("text", Err(Refusal::NotJson)),
             ("", Err(Refusal::NotJson)),
             ("{\"a\":\"\\ud800\"}", Err(Refusal::Surrogate)),
             (&"[".repeat(200), Err(Refusal::TooDeep)),
         ] {
-            let found = locate(text, 1);
+            let found = locate(text, &all());
             let shown = found.map(|f| (text.get(f.place).unwrap().to_owned(), f.lines));
             assert_eq!(shown, expected.map(|(t, l): (&str, bool)| (t.to_owned(), l)), "{text:?}");
         }
@@ -194,8 +170,8 @@ mod tests {
     fn many_openings_are_bounded_work() {
         // Each line opens something that never closes: without the budget this is quadratic.
         let text = format!("x\n{}", "[\"a\",\n".repeat(200_000));
-        assert_eq!(locate(&text, 1), Err(Refusal::NotJson));
+        assert_eq!(locate(&text, &all()), Err(Refusal::NotJson));
         let text = format!("x\n{}", "{\"a\":\n".repeat(200_000));
-        assert_eq!(locate(&text, 1), Err(Refusal::NotJson));
+        assert_eq!(locate(&text, &all()), Err(Refusal::NotJson));
     }
 }

@@ -43,6 +43,7 @@
 //! * Without cells there are no row lines; N alone says how many rows there are.
 //! * JSON Lines become one table and decode to the list of their values.
 
+mod block;
 mod columns;
 mod decode;
 mod emit;
@@ -52,6 +53,8 @@ mod fmt;
 mod header;
 mod json;
 mod locate;
+mod strings;
+mod survey;
 mod verify;
 
 #[cfg(test)]
@@ -168,7 +171,7 @@ pub struct Edit {
 /// The original text, byte for byte; `None` when its printer is not known or the block does not decode.
 ///
 /// ```
-/// # use omniroute_compress::engines::rows::{self, Options};
+/// # use omniroute_compress::rows::{self, Options};
 /// let rows: Vec<_> = (0..50).map(|i| format!(r#"{{"id": {i}, "state": "open", "score": {i}.50}}"#)).collect();
 /// let original = format!("HTTP/1.1 200 OK\n\n[{}]\n", rows.join(", "));
 /// let encoded = rows::encode(&original, &|text| text.len() as u32 / 4, &Options::default())?;

@@ -1,7 +1,8 @@
 //! Run-time proof: compares what the decoder says with the source, piece by piece, holding neither.
 
 use super::decode::{Sink, Step, Stop, decode_into};
-use super::json::{byte, is_space, part, same_string, space, string_end, unquote, value_end};
+use super::json::{byte, is_space, part, space, string_end, value_end};
+use super::strings::{means, same_string};
 
 /// Whether `block` decodes to exactly the checked document `src`: same key order, same number
 /// spelling, same strings by code point. `lines`: the source is a sequence of objects.
@@ -23,22 +24,37 @@ impl Compare<'_> {
         let mut from = 0;
         while from < piece.len() {
             self.at = space(self.src, self.at);
-            let (to, end) = match byte(piece, from) {
-                b' ' | b'\t' | b'\n' | b'\r' => {
+            let first = byte(piece, from);
+            match first {
+                b' ' | b'\t' | b'\n' | b'\r' => from += 1,
+                b'{' | b'}' | b'[' | b']' | b',' | b':' if first == byte(self.src, self.at) => {
+                    self.at += 1;
                     from += 1;
-                    continue;
                 }
-                b'{' | b'}' | b'[' | b']' | b',' | b':' => (from + 1, self.at + 1),
-                _ => (value_end(piece, from).max(from + 1), value_end(self.src, self.at)),
-            };
-            let (ours, theirs) = (part(piece, from, to), part(self.src, self.at, end));
-            let both_strings = byte(ours, 0) == b'"' && byte(theirs, 0) == b'"';
-            if ours != theirs && !(both_strings && same_string(ours, theirs)) {
-                return Err(Stop::Differs);
+                _ => {
+                    let to = value_end(piece, from).max(from + 1);
+                    self.scalar(part(piece, from, to))?;
+                    from = to;
+                }
             }
-            self.at = end;
-            from = to;
         }
+        Ok(())
+    }
+
+    #[inline]
+    fn scalar(&mut self, ours: &[u8]) -> Step {
+        let rest = self.src.get(self.at..).unwrap_or(&[]);
+        let string = byte(ours, 0) == b'"';
+        if string && rest.starts_with(ours) {
+            self.at += ours.len();
+            return Ok(());
+        }
+        let end = value_end(rest, 0);
+        let theirs = part(rest, 0, end);
+        if ours != theirs && !(string && byte(theirs, 0) == b'"' && same_string(ours, theirs)) {
+            return Err(Stop::Differs);
+        }
+        self.at += end;
         Ok(())
     }
 }
@@ -86,7 +102,7 @@ impl Sink for Compare<'_> {
             }
         }
         let end = string_end(src, self.at);
-        if byte(src, self.at) == b'"' && unquote(part(src, self.at, end)).as_bytes() == text {
+        if byte(src, self.at) == b'"' && means(part(src, self.at, end), text) {
             self.at = end;
             return Ok(());
         }

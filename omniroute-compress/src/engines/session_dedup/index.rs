@@ -1,12 +1,13 @@
 //! Lines of the texts sent so far, findable by three lines in a row.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Mutex;
 
 use omniroute_core::{EngineMemory, SegmentId};
 
 use super::super::trail::{SourceId, Trail};
-use super::lines::{Lines, shingle};
+use super::lines::Lines;
+use crate::hash::{ByHash, combine};
 
 /// Lines of a shingle.
 pub(super) const SHINGLE: usize = 3;
@@ -25,6 +26,8 @@ pub(super) struct Source {
     pub(super) id: SegmentId,
     /// For a tool call: which string of its arguments.
     pub(super) leaf: Option<u32>,
+    /// Its number among the texts with several lines, if the arguments have several of these.
+    pub(super) text: Option<u32>,
     /// Number in the trail.
     pub(super) name: SourceId,
     pub(super) lines: Lines,
@@ -34,11 +37,13 @@ pub(super) struct Source {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     pub(super) trail: Trail,
+    /// Lines of the segment at some position, split when it was searched, for when it is settled.
+    pub(super) split: Mutex<Option<(usize, Lines)>>,
     sources: Vec<Source>,
     /// Number of `sources[0]` among all sources ever added.
     first: u32,
     /// Latest place of each shingle.
-    heads: HashMap<u64, u32, BuildHasherDefault<Direct>>,
+    heads: HashMap<u64, u32, ByHash>,
     places: Vec<Place>,
     /// Number of `places[0]` among all places ever added.
     first_place: u32,
@@ -63,16 +68,16 @@ impl EngineMemory for Index {
 
 impl Index {
     /// Adds a text that is sent.
-    pub(super) fn add(&mut self, source: Source, text: &[u8]) {
+    pub(super) fn add(&mut self, source: Source) {
         let number = self.first + self.sources.len() as u32;
         let lines = &source.lines;
         for (line, keys) in lines.keys.windows(SHINGLE).enumerate() {
-            let chars: usize = (line..line + SHINGLE).map(|i| lines.get(text, i).len()).sum();
+            let chars = lines.span(line, SHINGLE) - SHINGLE;
             if keys.contains(&0) || chars < MIN_SHINGLE_CHARS {
                 continue;
             }
             let place = self.first_place + self.places.len() as u32;
-            let before = self.heads.insert(shingle(keys), place).unwrap_or(NOWHERE);
+            let before = self.heads.insert(combine(keys), place).unwrap_or(NOWHERE);
             self.places.push(Place { source: number, line: line as u32, before });
         }
         self.line_bytes += lines.bytes() + size_of::<Source>();
@@ -106,7 +111,7 @@ impl Index {
         let mut at = match keys {
             [] => NOWHERE,
             keys if keys.contains(&0) => NOWHERE,
-            keys => self.heads.get(&shingle(keys)).copied().unwrap_or(NOWHERE),
+            keys => self.heads.get(&combine(keys)).copied().unwrap_or(NOWHERE),
         };
         let next = move || {
             let place = self.places.get(at.checked_sub(self.first_place)? as usize)?;
@@ -118,25 +123,5 @@ impl Index {
             Some((place.source, place.line as usize))
         };
         std::iter::from_fn(next).take(MAX_PLACES)
-    }
-}
-
-/// Keys are hashes already.
-#[derive(Debug, Default)]
-struct Direct(u64);
-
-impl Hasher for Direct {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 << 8) | u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = n;
     }
 }

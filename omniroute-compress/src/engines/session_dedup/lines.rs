@@ -1,5 +1,7 @@
 //! A text as lines with keys: what two lines must share to count as the same.
 
+use crate::hash::hash;
+
 /// Line numbers that a viewer puts in front of every line: `  12\tcode`, `12→code`, `12: code`, `12|code`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gutter {
@@ -81,7 +83,6 @@ pub(super) struct Lines {
     /// Hash of each line's content without gutter; 0 for lines that never match.
     pub(super) keys: Vec<u64>,
     pub(super) gutter: Option<Gutter>,
-    ends_with_newline: bool,
 }
 
 impl Lines {
@@ -96,7 +97,7 @@ impl Lines {
         if !ends_with_newline {
             starts.push(text.len() as u32 + 1); // as if a newline followed
         }
-        let mut lines = Lines { starts, keys: Vec::new(), gutter: None, ends_with_newline };
+        let mut lines = Lines { starts, keys: Vec::new(), gutter: None };
         lines.gutter = lines.find_gutter(text);
         lines.keys = (0..lines.count())
             .map(|i| {
@@ -127,6 +128,14 @@ impl Lines {
     /// Number in the gutter of line `i`, if the text has a gutter and the line has a number.
     pub(super) fn number(&self, text: &[u8], i: usize) -> Option<u64> {
         self.gutter?.split(self.get(text, i)).map(|(n, _)| n)
+    }
+
+    /// Bytes of `count` lines from `i` on, their `\n` included.
+    pub(super) fn span(&self, i: usize, count: usize) -> usize {
+        match (self.starts.get(i), self.starts.get(i + count)) {
+            (Some(start), Some(end)) => (end - start) as usize,
+            _ => 0,
+        }
     }
 
     /// Room it takes, in bytes.
@@ -181,39 +190,6 @@ impl Lines {
         }
         good * 10 >= self.count() * 9
     }
-
-    /// Whether the last line is followed by a newline.
-    pub(super) fn ends_with_newline(&self) -> bool {
-        self.ends_with_newline
-    }
-}
-
-/// A fast hash of a line; equal keys are always checked against the bytes. Never 0.
-fn hash(bytes: &[u8]) -> u64 {
-    const K: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut state = (bytes.len() as u64).wrapping_mul(K) ^ 0x51_7C_C1_B7;
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(chunk);
-        state = mix(state ^ u64::from_le_bytes(eight));
-    }
-    let mut tail = [0; 8];
-    for (to, from) in tail.iter_mut().zip(chunks.remainder()) {
-        *to = *from;
-    }
-    mix(state ^ u64::from_le_bytes(tail)).max(1)
-}
-
-/// Multiplies to 128 bits and folds.
-fn mix(x: u64) -> u64 {
-    let wide = u128::from(x ^ 0xA076_1D64_78BD_642F) * 0xE703_7ED1_A0B4_28DB;
-    (wide as u64) ^ ((wide >> 64) as u64)
-}
-
-/// Hash of three lines in a row.
-pub(super) fn shingle(keys: &[u64]) -> u64 {
-    keys.iter().fold(0, |state, key| mix(state ^ *key))
 }
 
 #[cfg(test)]
@@ -231,7 +207,7 @@ mod tests {
             assert_eq!(l.count(), count.max(1), "{text:?}");
             let joined: Vec<&[u8]> = (0..l.count()).map(|i| l.get(text.as_bytes(), i)).collect();
             let mut back = joined.join(&b'\n');
-            if l.ends_with_newline() {
+            if text.ends_with('\n') {
                 back.push(b'\n');
             }
             assert_eq!(back, text.as_bytes());

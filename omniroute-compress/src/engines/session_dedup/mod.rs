@@ -6,7 +6,7 @@ mod lines;
 mod runs;
 mod undo;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use omniroute_core::{
     CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement, SegmentKind,
@@ -76,6 +76,10 @@ impl CompressionEngine for SessionDedup {
         }
         let runs = runs::find(&lines, text, index, view.earlier(), self.limits);
         if runs.is_empty() {
+            if std::ptr::eq(view.text(), view.this().original()) {
+                let mut split = index.split.lock().unwrap_or_else(PoisonError::into_inner);
+                *split = Some((view.index(), lines));
+            }
             return Ok(Edit::Keep("no_run"));
         }
         if index.trail.needs_full_text(view.call()) {
@@ -101,17 +105,25 @@ impl CompressionEngine for SessionDedup {
         let memory: &mut dyn std::any::Any = memory;
         let Some(index) = memory.downcast_mut::<Index>() else { return };
         let segment = view.this();
-        let Some(name) = index.trail.settle(view, mostly_reference(view)) else { return };
-        let source = |leaf, lines| Source { index: view.index(), id: segment.id, leaf, name, lines };
+        let name = index.trail.settle(view, mostly_reference(view));
+        let source = |leaf, text, lines| Source { index: view.index(), id: segment.id, leaf, text, name, lines };
         if segment.kind == SegmentKind::ToolResult {
-            let text = view.text().as_bytes();
-            let lines = Lines::of(text, marker::is_marker);
-            index.add(source(None, lines), text);
+            let split = index.split.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+            let lines = match split {
+                Some((position, lines)) if position == view.index() && !segment.is_edited() => lines,
+                _ => Lines::of(view.text().as_bytes(), marker::is_marker),
+            };
+            index.add(source(None, None, lines));
         } else if self.arguments && segment.as_call().is_some_and(is_write) {
-            for (leaf, text) in segment.argument_leaves().iter().enumerate() {
+            let leaves = segment.argument_leaves();
+            let has_lines = |text: &&String| text.trim_end().contains('\n');
+            let several = leaves.iter().filter(has_lines).count() > 1;
+            let mut number = 0;
+            for (leaf, text) in leaves.iter().enumerate().filter(|(_, text)| has_lines(text)) {
+                number += 1;
                 let lines = Lines::of(text.as_bytes(), marker::is_marker);
                 if lines.count() >= self.limits.min_lines {
-                    index.add(source(Some(leaf as u32), lines), text.as_bytes());
+                    index.add(source(Some(leaf as u32), several.then_some(number), lines));
                 }
             }
         }
@@ -159,7 +171,7 @@ impl<'t> Writer<'t> {
         let Some(omitted) = run.count.checked_sub(2 * anchors).filter(|n| *n > 0) else { return };
         let (from, to) = (run.start + anchors, run.start + run.count - anchors);
         let (start, end) = (self.lines.start(self.text, from), self.lines.start(self.text, to));
-        let name = index.trail.name(source.name);
+        let name = index.trail.name(source.name, source.text);
         let (first, last) = (run.first + 1, run.first + run.count);
         let marker = format!("[same as {name} above, lines {first}-{last}, {omitted} lines omitted]\n");
         if end - start < marker.len() + min_net_chars {

@@ -17,23 +17,35 @@ pub(super) struct Run {
 /// After this many runs whose bytes differ although their keys agree, the rest of a text is left alone.
 const MAX_FAILED_CHECKS: usize = 16;
 
+/// Comparisons of lines a search may cost, for each line of the text. Real texts need a few.
+const MAX_COMPARISONS: usize = 128;
+
 /// The runs of `text`, without overlap, in order. Keys are compared here, bytes by [`check`].
 pub(super) fn find(lines: &Lines, text: &[u8], index: &Index, segments: &[Segment<'_>], limits: Limits) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut at = 0;
     let mut free = 0; // lines before it belong to an earlier run
     let mut failed = 0;
-    while at + SHINGLE <= lines.count() {
+    let breaks = breaks(lines, text);
+    let mut budget = lines.count() * MAX_COMPARISONS;
+    while at + SHINGLE <= lines.count() && budget > 0 {
         let keys = lines.keys.get(at..at + SHINGLE).unwrap_or(&[]);
         let mut best: Option<Run> = None;
         for (source, line) in index.places(keys, limits.max_back_chars) {
             let Some(other) = index.source(source) else { continue };
-            let mut run = Run { start: at, count: forward(lines, at, &other.lines, line), source, first: line };
-            while run.start > free && run.first > 0 && same(lines, run.start - 1, &other.lines, run.first - 1) {
+            let joined = |i: usize| !breaks.get(i).copied().unwrap_or(false);
+            let count = forward(lines, at, &other.lines, line, joined);
+            let mut run = Run { start: at, count, source, first: line };
+            while run.start > free
+                && run.first > 0
+                && joined(run.start)
+                && same(lines, run.start - 1, &other.lines, run.first - 1)
+            {
                 run.start -= 1;
                 run.first -= 1;
                 run.count += 1;
             }
+            budget = budget.saturating_sub(run.count);
             // The first found is the latest: it wins unless another is longer.
             if best.is_none_or(|b| run.count > b.count) {
                 best = Some(run);
@@ -76,13 +88,26 @@ fn same(a: &Lines, i: usize, b: &Lines, j: usize) -> bool {
     }
 }
 
-fn forward(a: &Lines, mut i: usize, b: &Lines, mut j: usize) -> usize {
-    let start = i;
-    while same(a, i, b, j) {
-        i += 1;
-        j += 1;
+/// Equal lines from `i` and `j` on, as long as each line of `a` goes on where the one before ended.
+fn forward(a: &Lines, i: usize, b: &Lines, j: usize, joined: impl Fn(usize) -> bool) -> usize {
+    let mut count = 0;
+    while (count == 0 || joined(i + count)) && same(a, i + count, b, j + count) {
+        count += 1;
     }
-    i - start
+    count
+}
+
+/// For texts with line numbers: the lines whose number does not follow from the line before. No run crosses them.
+fn breaks(lines: &Lines, text: &[u8]) -> Vec<bool> {
+    if lines.gutter.is_none() {
+        return Vec::new();
+    }
+    let mut before = None;
+    let is_break = |i| {
+        let number = lines.number(text, i);
+        number != std::mem::replace(&mut before, number).map(|n| n + 1)
+    };
+    (0..lines.count()).map(is_break).collect()
 }
 
 /// Cuts a run down to the lines that can be rebuilt byte for byte from the source.

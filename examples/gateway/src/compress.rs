@@ -1,0 +1,165 @@
+//! `omniroute compress`: body in, body out, one line about it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use omniroute_compress::{Compress, CompressError, MemoLimits};
+use omniroute_core::{CompressReceipt, DocError, Estimator, Moment, Skip};
+
+use crate::cli::{CompressArgs, Form};
+use crate::exit::{Failure, Written, note, write_out};
+use crate::input::{self, Content};
+use crate::progress::Progress;
+use crate::report::{self, Unit};
+
+/// Runs the command.
+pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
+    let form = form(args)?;
+    let mut progress = Progress::new(!args.quiet && !args.json);
+    let input = input::read(args.source.file.as_deref(), args.quiet || args.json, &mut progress)?;
+    progress.working("compressing");
+    let (outcome, took) = timed(|| compress(args, form, input));
+    let outcome = outcome?;
+    progress.done();
+
+    let refused = outcome.receipt.skipped.as_ref().filter(|skip| args.strict && skip.code != "off");
+    if let Some(skip) = refused {
+        let hint = outcome.hint;
+        return Err(Failure::failed(format!("the input cannot be read: {}{hint}", report::reason(skip))));
+    }
+    if let Some(path) = &args.receipt {
+        write_private(path, &document(&outcome.receipt, true)?)
+            .map_err(|e| Failure::path("write", path, &e))?;
+    }
+    if write_out(&outcome.body)? == Written::Closed {
+        return Ok(());
+    }
+    if args.json {
+        note(document(&outcome.receipt, false)?.trim_end());
+    } else if !args.quiet {
+        note(&report::summary(&outcome.receipt, outcome.unit, took, outcome.hint));
+    }
+    Ok(())
+}
+
+/// What comes out and what is said about it.
+#[derive(Debug)]
+struct Outcome {
+    body: Bytes,
+    receipt: CompressReceipt,
+    unit: Unit,
+    /// What the user can do, in words that follow the reason.
+    hint: &'static str,
+}
+
+/// A command line makes a text of the input.
+fn form(args: &CompressArgs) -> Result<Form, Failure> {
+    match (args.source.form, &args.command) {
+        (Form::Auto, Some(_)) => Ok(Form::Text),
+        (Form::Wire(wire), Some(_)) => Err(Failure::usage(format!(
+            "--command says what printed a text, so it does not go together with --as {}",
+            wire.id()
+        ))),
+        (form, _) => Ok(form),
+    }
+}
+
+fn compress(args: &CompressArgs, form: Form, input: Bytes) -> Result<Outcome, Failure> {
+    // One call remembers nothing. Whether what cannot be read is a failure is decided here, by the receipt.
+    let mut builder = Compress::builder().plan(args.plan.name()).memo(MemoLimits::none());
+    if let Some(model) = &args.source.model {
+        builder = builder.tokenizer(Arc::new(Estimator::for_model(model)));
+    }
+    let compressor = builder.build().map_err(Failure::usage)?;
+    if args.plan.steps().is_empty() && !args.strict {
+        let out = compressor.compress_body(None, input, Moment::default()).map_err(refused)?;
+        return Ok(Outcome { body: out.body, receipt: out.receipt, unit: Unit::Request, hint: "" });
+    }
+    match Content::of(input.clone(), form) {
+        Content::Request(mut request) => {
+            let out = compressor.compress(&mut request, None, Moment::default());
+            Ok(Outcome { body: out.body, receipt: out.receipt, unit: Unit::Request, hint: "" })
+        }
+        Content::Broken(error) => {
+            let hint = if matches!(form, Form::Auto) { input::HINT } else { "" };
+            Ok(Outcome { receipt: unread(args, &input, &error), body: input, unit: Unit::Request, hint })
+        }
+        Content::Text(text) => compress_text(args, &compressor, text),
+    }
+}
+
+fn compress_text(args: &CompressArgs, compressor: &Compress, input: Bytes) -> Result<Outcome, Failure> {
+    let text = match input::as_text(&input) {
+        Ok(text) => text,
+        Err(error) => {
+            let mut receipt = unread(args, &input, &error);
+            receipt.wire = "text".to_owned();
+            return Ok(Outcome { receipt, body: input, unit: Unit::Text, hint: "" });
+        }
+    };
+    let out = compressor.compress_text(text, args.command.as_deref(), Moment::default()).map_err(refused)?;
+    let receipt = out.receipt;
+    let body = match receipt.applied {
+        true => out.text.into_owned().into(),
+        false => input,
+    };
+    Ok(Outcome { body, receipt, unit: Unit::Text, hint: "" })
+}
+
+/// The receipt of an input that was not worked on.
+fn unread(args: &CompressArgs, input: &Bytes, error: &DocError) -> CompressReceipt {
+    let mut receipt = CompressReceipt::default();
+    receipt.plan = args.plan.name().to_owned();
+    receipt.skipped = Some(Skip::unreadable(error));
+    receipt.bytes_before = input.len() as u64;
+    receipt.bytes_after = receipt.bytes_before;
+    receipt
+}
+
+fn refused(error: CompressError) -> Failure {
+    Failure::failed(error)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a program has its own clock; the time is only shown")]
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let done = work();
+    (done, start.elapsed())
+}
+
+fn document(receipt: &CompressReceipt, pretty: bool) -> Result<String, Failure> {
+    let text = match pretty {
+        true => serde_json::to_string_pretty(receipt),
+        false => serde_json::to_string(receipt),
+    };
+    text.map(|text| text + "\n").map_err(Failure::failed)
+}
+
+/// Writes a file that only its owner can read, also if it was there with other permissions.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = open_private(path)?;
+    file.write_all(text.as_bytes())
+}
+
+#[cfg(unix)]
+fn open_private(path: &Path) -> io::Result<File> {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+
+    const OWNER: u32 = 0o600;
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(OWNER).open(path)?;
+    // Devices and pipes keep their permissions.
+    if file.metadata()?.is_file() {
+        file.set_permissions(Permissions::from_mode(OWNER))?;
+    }
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn open_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).open(path)
+}

@@ -1,0 +1,110 @@
+//! Exit codes, failures, and the one way to write to standard output.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::terminal::{Colour, Paint};
+
+/// The operation failed.
+pub(crate) const FAILED: u8 = 1;
+/// The command line is wrong. The argument parser uses it by itself.
+pub(crate) const USAGE: u8 = 2;
+/// A file is not there.
+pub(crate) const NOT_FOUND: u8 = 3;
+/// A file may not be read or written.
+pub(crate) const NOT_ALLOWED: u8 = 4;
+
+/// Why a command ended without success.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl Failure {
+    /// The operation failed.
+    pub(crate) fn failed(message: impl Display) -> Failure {
+        Failure { code: FAILED, message: message.to_string() }
+    }
+
+    /// Options that do not go together.
+    pub(crate) fn usage(message: impl Display) -> Failure {
+        Failure { code: USAGE, message: message.to_string() }
+    }
+
+    /// A file or stream could not be used: `doing` is what was tried, such as "read".
+    pub(crate) fn io(doing: &str, name: &str, error: &io::Error) -> Failure {
+        Failure { code: code_of(error.kind()), message: format!("cannot {doing} {name}: {}", reason(error)) }
+    }
+
+    /// As [`Failure::io`] for a path.
+    pub(crate) fn path(doing: &str, path: &Path, error: &io::Error) -> Failure {
+        Failure::io(doing, &format!("\"{}\"", path.display()), error)
+    }
+
+    /// Tells the user and gives the exit code.
+    pub(crate) fn tell(&self) -> ExitCode {
+        let paint = Paint::stderr();
+        note(&format!("{} {}", paint.bold(Colour::Red, "error:"), self.message));
+        ExitCode::from(self.code)
+    }
+}
+
+fn code_of(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::NotFound => NOT_FOUND,
+        ErrorKind::PermissionDenied => NOT_ALLOWED,
+        _ => FAILED,
+    }
+}
+
+/// The system's reason in our style: lower case, no number.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "it does not exist".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        _ => error.to_string().to_lowercase(),
+    }
+}
+
+/// One line on standard error. Nobody is told if nobody listens.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Whether everything written was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// All of it.
+    All,
+    /// The reader went away: it had what it wanted, so this is no failure and there is nothing left to say.
+    Closed,
+}
+
+/// Writes data to standard output.
+pub(crate) fn write_out(data: &[u8]) -> Result<Written, Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(data).and_then(|()| out.flush()) {
+        Ok(()) => Ok(Written::All),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Written::Closed),
+        Err(error) => Err(Failure::io("write", "standard output", &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_errors_have_their_codes() {
+        for (kind, code) in
+            [(ErrorKind::NotFound, 3), (ErrorKind::PermissionDenied, 4), (ErrorKind::IsADirectory, 1)]
+        {
+            assert_eq!(Failure::io("read", "x", &kind.into()).code, code, "{kind:?}");
+        }
+        assert_eq!((Failure::usage("x").code, Failure::failed("x").code), (2, 1));
+    }
+}

@@ -1,0 +1,32 @@
+//! `omniroute`: compresses and counts requests to language models, from standard input to standard output.
+//!
+//! Data goes to standard output and everything else to standard error. Nothing is read but the input and nothing is
+//! executed; no configuration is looked for.
+
+mod cli;
+mod compress;
+mod count;
+mod exit;
+mod input;
+mod progress;
+mod report;
+mod table;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    // A usage error ends the process here, with exit code 2.
+    let done = match Cli::parse().command {
+        Command::Compress(args) => compress::run(&args),
+        Command::Count(args) => count::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.tell(),
+    }
+}
