@@ -1,5 +1,7 @@
 //! What a tool call asked for: tool, command line, path, texts it carries.
 
+use std::borrow::Cow;
+
 use crate::conversation::{Arguments, ToolCall};
 use crate::doc::{Doc, Kind, NodeId};
 
@@ -25,35 +27,40 @@ pub struct Call {
     pub argv: Option<Vec<String>>,
     /// The file the tool works on, where an argument names one.
     pub path: Option<String>,
-    subject: Option<String>,
+    label: Option<String>,
 }
 
 impl Call {
     /// Decodes the call.
     pub fn read(doc: &Doc, call: &ToolCall<'_>) -> Call {
+        Call::from_arguments(call, &Opened::of(doc, call.arguments))
+    }
+
+    pub(crate) fn from_arguments(call: &ToolCall<'_>, arguments: &Opened<'_>) -> Call {
         let tool = call.name.map(|n| n.decode().into_owned()).unwrap_or_default();
         let mut out = Call { tool, ..Call::default() };
-        match call.arguments {
-            Arguments::None => {}
-            Arguments::Json(node) => out.arguments(doc, node),
-            Arguments::Text(_, text) => {
-                let text = text.decode();
-                if let Ok(inner) = Doc::parse(text.into_owned()) {
-                    out.arguments(&inner, inner.root());
-                }
-            }
-            Arguments::Free(_, text) => out.free_text(&text.decode()),
+        match arguments {
+            Opened::Json(doc, node) => out.arguments(doc, *node),
+            Opened::Free(text) => out.free_text(text),
+            Opened::Nothing => {}
         }
-        out.subject = out.find_subject();
+        out.label = out.subject().map(|subject| out.with_tool(&subject));
         out
     }
 
-    /// What to call the source of a result in a marker: path or command on one line, at most 60 characters.
-    pub fn subject(&self) -> Option<&str> {
-        self.subject.as_deref()
+    /// What to call the result in a marker: the tool and its path or command, on one line. None if the call names
+    /// neither.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
-    fn find_subject(&self) -> Option<String> {
+    fn with_tool(&self, subject: &str) -> String {
+        let tool: String = self.tool.chars().filter(|c| !c.is_control() && *c != ']').take(40).collect();
+        format!("{tool} {subject}").trim_start().to_owned()
+    }
+
+    /// Path or command on one line, at most 60 characters.
+    fn subject(&self) -> Option<String> {
         let whole = self.path.as_deref().or(self.command.as_deref())?;
         let flat = whole.chars().map(|c| if c.is_control() || c == ']' { ' ' } else { c });
         let mut subject: String = flat.take(60).collect();
@@ -120,22 +127,43 @@ fn is_shell(word: &str) -> bool {
     matches!(name, "bash" | "sh" | "zsh" | "dash")
 }
 
-/// Every string in the arguments of a call, decoded, in document order.
-pub(crate) fn leaves(doc: &Doc, arguments: Arguments<'_>) -> Vec<String> {
-    let mut out = Vec::new();
-    match arguments {
-        Arguments::None => {}
-        Arguments::Json(node) => collect(doc, node, &mut out),
-        Arguments::Text(_, text) => {
-            let text = text.decode();
-            match Doc::parse(text.clone().into_owned()) {
-                Ok(inner) => collect(&inner, inner.root(), &mut out),
-                Err(_) => out.push(text.into_owned()),
-            }
+/// Arguments of a call, parsed.
+#[derive(Debug)]
+pub(crate) enum Opened<'d> {
+    /// A JSON value: in the body, or a document of its own inside a string.
+    Json(Cow<'d, Doc>, NodeId),
+    /// Free text, or a string that should be JSON and is not.
+    Free(Cow<'d, str>),
+    /// None.
+    Nothing,
+}
+
+impl<'d> Opened<'d> {
+    pub(crate) fn of(doc: &'d Doc, arguments: Arguments<'d>) -> Self {
+        match arguments {
+            Arguments::None => Opened::Nothing,
+            Arguments::Json(node) => Opened::Json(Cow::Borrowed(doc), node),
+            Arguments::Free(_, text) => Opened::Free(text.decode()),
+            Arguments::Text(_, text) => match Doc::parse(text.decode().into_owned()) {
+                Ok(inner) => {
+                    let root = inner.root();
+                    Opened::Json(Cow::Owned(inner), root)
+                }
+                Err(_) => Opened::Nothing,
+            },
         }
-        Arguments::Free(_, text) => out.push(text.decode().into_owned()),
     }
-    out
+
+    /// Every string, decoded, in document order.
+    pub(crate) fn leaves(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        match self {
+            Opened::Json(doc, node) => collect(doc, *node, &mut out),
+            Opened::Free(text) => out.push(text.clone().into_owned()),
+            Opened::Nothing => {}
+        }
+        out
+    }
 }
 
 fn collect(doc: &Doc, node: NodeId, out: &mut Vec<String>) {
@@ -171,9 +199,9 @@ mod tests {
     #[test]
     fn subject_is_one_short_line() {
         let mut c = call(r#"{"command":"echo a\nb]c"}"#);
-        assert_eq!(c.find_subject().unwrap(), "echo a b c");
+        assert_eq!(c.subject().unwrap(), "echo a b c");
         c.command = Some("é".repeat(100));
-        assert_eq!(c.find_subject().unwrap().chars().count(), 60);
-        assert_eq!(Call::default().find_subject(), None);
+        assert_eq!(c.subject().unwrap().chars().count(), 60);
+        assert_eq!(Call::default().subject(), None);
     }
 }

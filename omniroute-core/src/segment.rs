@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::call::{Call, leaves};
+use crate::call::{Call, Opened};
 use crate::conversation::{Arguments, Conversation, Part, Role, Text, ToolCall, ToolResult, Turn};
 use crate::doc::{Doc, DocError, NodeId, escape};
 use crate::exit::exit_code;
@@ -76,7 +76,9 @@ pub struct Segment<'d> {
     exit_code: Option<i32>,
     tool: Option<ToolCall<'d>>,
     decoded: OnceLock<Decoded<'d>>,
+    opened: OnceLock<Opened<'d>>,
     called: OnceLock<Call>,
+    class: OnceLock<u8>,
     sent: Option<Arc<str>>,
     edited_by: Vec<&'static str>,
 }
@@ -119,7 +121,9 @@ impl<'d> Segment<'d> {
             exit_code: None,
             tool: None,
             decoded: OnceLock::new(),
+            opened: OnceLock::new(),
             called: OnceLock::new(),
+            class: OnceLock::new(),
             sent: None,
             edited_by: Vec::new(),
         }
@@ -168,7 +172,7 @@ impl<'d> Segment<'d> {
     /// For a tool call: what it asks for.
     pub fn as_call(&self) -> Option<&Call> {
         let tool = self.tool.as_ref()?;
-        Some(self.called.get_or_init(|| Call::read(self.doc(), tool)))
+        Some(self.called.get_or_init(|| Call::from_arguments(tool, self.opened(tool))))
     }
 
     /// For a tool call: the tool's name as written in the body.
@@ -178,7 +182,7 @@ impl<'d> Segment<'d> {
 
     /// For a tool call: every string of its arguments, decoded, in document order.
     pub fn argument_leaves(&self) -> Vec<String> {
-        self.tool.as_ref().map(|tool| leaves(self.doc(), tool.arguments)).unwrap_or_default()
+        self.tool.as_ref().map(|tool| self.opened(tool).leaves()).unwrap_or_default()
     }
 
     /// The node whose literal carries the text, if it can be edited.
@@ -214,6 +218,16 @@ impl<'d> Segment<'d> {
     pub fn rewrites_exactly(&self) -> bool {
         let literal = self.literal_for(self.original());
         literal.as_bytes().get(1..literal.len() - 1) == Some(self.raw())
+    }
+
+    /// A number that says what sort of text this is, worked out by whoever asks first and shared with all others.
+    /// What the numbers mean is the business of the engines of one pipeline.
+    pub fn class(&self, work_out: impl FnOnce() -> u8) -> u8 {
+        *self.class.get_or_init(work_out)
+    }
+
+    fn opened(&self, tool: &ToolCall<'d>) -> &Opened<'d> {
+        self.opened.get_or_init(|| Opened::of(self.doc(), tool.arguments))
     }
 
     fn doc(&self) -> &'d Doc {

@@ -11,7 +11,7 @@ use omniroute_core::{
 use crate::config::{ConfigField, Settings};
 use crate::layout::{Rules, apply};
 use crate::registry::EngineEntry;
-use crate::shell::class::{ResultClass, classify};
+use crate::shell::class::{self, ResultClass};
 
 const INFO: EngineInfo = EngineInfo::new("lite", Loss::Layout)
     .summary("layout of raw command output: escape sequences, trailing blanks, empty and repeated lines")
@@ -51,14 +51,7 @@ impl CompressionEngine for Lite {
 
     fn segment(&self, view: &SegmentView<'_, '_>, _: &EngineContext<'_>) -> Result<Edit, EngineError> {
         let text = view.text();
-        let call = view.call();
-        let class = classify(
-            call.map(|c| c.tool.as_str()),
-            call.and_then(|c| c.command.as_deref()),
-            call.and_then(|c| c.argv.as_deref()),
-            view.this().original(),
-        );
-        let rules = match class {
+        let rules = match class::of(view) {
             ResultClass::Command | ResultClass::Log => self.rules,
             ResultClass::Diff => Rules { ansi: self.rules.ansi, ..Rules::none() },
             ResultClass::View => return Ok(Edit::Keep("file_view")),

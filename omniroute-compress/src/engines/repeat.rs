@@ -70,11 +70,11 @@ impl CompressionEngine for Repeat {
         if seen.trail.distance(source) > self.max_back_chars {
             return Ok(Edit::Keep("too_far_back"));
         }
-        if seen.trail.needs_full_text(view.call()) {
+        if seen.trail.needs_full_text(view) {
             return Ok(Edit::Keep("asked_again"));
         }
         let lines = text.lines().count();
-        let marker = format!("[unchanged: identical to {} above ({lines} lines)]", seen.trail.name(source, None));
+        let marker = format!("[unchanged: identical to {} above ({lines} lines)]", seen.trail.name(view, source, None));
         if marker.len() + self.min_net_chars > text.len() {
             return Ok(Edit::Keep("no_gain"));
         }

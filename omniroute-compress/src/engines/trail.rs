@@ -3,14 +3,18 @@
 
 use std::collections::HashMap;
 
-use omniroute_core::{Call, Segment, SegmentKind, SegmentView};
+use omniroute_core::{Call, SegmentKind, SegmentView};
 
-use crate::shell::class::{ResultClass, classify};
+use crate::hash::{ByHash, hash};
+use crate::shell::class::{self, ResultClass};
 use crate::shell::failed::error_line;
 use crate::shell::tools::{ToolKind, tool_kind};
 
 /// Within this many calls after an answer by reference, the same file is shown in full when asked for again.
 const ASKED_AGAIN_WITHIN: u32 = 3;
+
+/// Tells names of inputs from names of results.
+const INPUT: u64 = 0x8000_0000_0000_0001;
 
 /// A running account of tool calls and results.
 #[derive(Debug, Default)]
@@ -19,7 +23,7 @@ pub(super) struct Trail {
     /// Characters of original text so far.
     chars: u64,
     labels: Vec<Label>,
-    by_name: HashMap<String, Namesakes>,
+    by_name: HashMap<u64, Namesakes, ByHash>,
     /// Number of each call, from 1, by the position of its segment.
     ordinals: HashMap<usize, u32>,
     paths: HashMap<String, Touch>,
@@ -29,7 +33,12 @@ pub(super) struct Trail {
 /// How a source is called.
 #[derive(Debug)]
 struct Label {
-    name: String,
+    /// Position of its segment.
+    index: usize,
+    /// Hash of its name.
+    key: u64,
+    /// Its name, where its call does not give one.
+    own: Option<Box<str>>,
     /// Position among the calls or results of this name, from 1.
     rank: u32,
     /// Which text of its result it is, from 1.
@@ -73,15 +82,14 @@ impl Trail {
         if segment.kind == SegmentKind::ToolCall {
             self.calls += 1;
             self.ordinals.insert(view.index(), self.calls);
-            let name = match segment.as_call().and_then(named) {
-                Some(name) => format!("input of {name}"),
-                None => format!("input of call {}", self.calls),
+            return match segment.as_call().and_then(|c| c.label()) {
+                Some(name) => self.label(view, hash(name.as_bytes()) ^ INPUT, None),
+                None => self.label_own(view, format!("input of call {}", self.calls)),
             };
-            return self.label(name, segment);
         }
         let call = view.call();
         if let Some(call) = call
-            && let Some(path) = file_of(call)
+            && let Some(path) = file_of(view)
         {
             let touch = self.paths.entry(path.to_owned()).or_default();
             if is_write(call) {
@@ -91,15 +99,19 @@ impl Trail {
                 touch.referred = if by_reference { Some(self.calls) } else { touch.referred };
             }
         }
-        let name = call.and_then(named).unwrap_or_else(|| self.nameless(view));
-        self.label(name, segment)
+        match call.and_then(|c| c.label()) {
+            Some(name) => self.label(view, hash(name.as_bytes()), None),
+            None => self.label_own(view, self.nameless(view)),
+        }
     }
 
     /// Whether the model needs the exact text: its last edit of this file failed, or it was given a reference a
     /// moment ago and asks again.
-    pub(super) fn needs_full_text(&self, call: Option<&Call>) -> bool {
-        let Some(call) = call.filter(|c| !is_write(c)) else { return false };
-        let Some(touch) = file_of(call).and_then(|path| self.paths.get(path)) else { return false };
+    pub(super) fn needs_full_text(&self, view: &SegmentView<'_, '_>) -> bool {
+        if view.call().is_none_or(is_write) {
+            return false;
+        }
+        let Some(touch) = file_of(view).and_then(|path| self.paths.get(path)) else { return false };
         touch.failed_edit || touch.referred.is_some_and(|at| self.calls.saturating_sub(at) <= ASKED_AGAIN_WITHIN)
     }
 
@@ -111,16 +123,26 @@ impl Trail {
     /// How a source is called in a marker, so that it cannot be taken for another: if there are several calls
     /// or results of this name, or several texts in it, their numbers are added. `text` numbers the texts of a
     /// call's input.
-    pub(super) fn name(&self, source: SourceId, text: Option<u32>) -> String {
+    pub(super) fn name(&self, view: &SegmentView<'_, '_>, source: SourceId, text: Option<u32>) -> String {
         let Some(label) = self.labels.get(source as usize) else { return String::new() };
-        let Some(all) = self.by_name.get(&label.name) else { return label.name.clone() };
+        let segment = view.earlier().get(label.index);
+        let name = match (&label.own, segment) {
+            (Some(own), _) => own.to_string(),
+            (None, Some(call)) if label.is_input => {
+                format!("input of {}", call.as_call().and_then(|c| c.label()).unwrap_or_default())
+            }
+            (None, result) => {
+                result.and_then(|r| view.call_of(r)).and_then(|c| c.label()).unwrap_or_default().to_owned()
+            }
+        };
+        let Some(all) = self.by_name.get(&label.key) else { return name };
         let kind = if label.is_input { "call" } else { "result" };
         let rank = (all.count > 1).then(|| format!("{kind} {} of {}", label.rank, all.count));
         let text = text.or(all.several_texts.then_some(label.text)).map(|n| format!("text {n}"));
         match (rank, text) {
-            (None, None) => label.name.clone(),
-            (Some(one), None) | (None, Some(one)) => format!("{} ({one})", label.name),
-            (Some(rank), Some(text)) => format!("{} ({rank}, {text})", label.name),
+            (None, None) => name,
+            (Some(one), None) | (None, Some(one)) => format!("{name} ({one})"),
+            (Some(rank), Some(text)) => format!("{name} ({rank}, {text})"),
         }
     }
 
@@ -134,43 +156,37 @@ impl Trail {
         }
     }
 
-    fn label(&mut self, name: String, segment: &Segment<'_>) -> SourceId {
+    fn label_own(&mut self, view: &SegmentView<'_, '_>, name: String) -> SourceId {
+        self.bytes += name.len();
+        self.label(view, hash(name.as_bytes()), Some(name.into()))
+    }
+
+    fn label(&mut self, view: &SegmentView<'_, '_>, key: u64, own: Option<Box<str>>) -> SourceId {
+        let segment = view.this();
         let id = self.labels.len() as u32;
-        self.bytes += 2 * name.len() + 192;
+        self.bytes += size_of::<Label>() + 96;
         let place = (segment.id.message, segment.id.block);
-        let all = self.by_name.entry(name.clone()).or_default();
+        let all = self.by_name.entry(key).or_default();
         if all.count == 0 || all.last != place {
             (all.count, all.last, all.texts) = (all.count + 1, place, 0);
         }
         all.texts += 1;
         all.several_texts |= all.texts > 1;
         let is_input = segment.kind == SegmentKind::ToolCall;
-        self.labels.push(Label { name, rank: all.count, text: all.texts, is_input, end: self.chars });
+        let (rank, text) = (all.count, all.texts);
+        self.labels.push(Label { index: view.index(), key, own, rank, text, is_input, end: self.chars });
         id
     }
 }
 
-/// Tool and subject of a call that has a subject.
-fn named(call: &Call) -> Option<String> {
-    let subject = call.subject()?;
-    let tool: String = call.tool.chars().filter(|c| !c.is_control() && *c != ']').take(40).collect();
-    Some(format!("{tool} {subject}").trim_start().to_owned())
-}
-
-/// A command that shows a file has one of these in it.
-const VIEWERS: [&str; 10] = ["cat", "sed", "head", "tail", "less", "more", "nl", "awk", "type", "show"];
-
-/// The file a call is about: its path, or the command of a shell that shows files.
-fn file_of(call: &Call) -> Option<&str> {
+/// The file a result is about: its call's path, or the command of a shell that shows files.
+fn file_of<'a>(view: &SegmentView<'a, '_>) -> Option<&'a str> {
+    let call = view.call()?;
     if let Some(path) = call.path.as_deref() {
         return Some(path);
     }
     let command = call.command.as_deref()?;
-    if !VIEWERS.iter().any(|v| command.contains(v)) {
-        return None; // most commands: spare the lexer
-    }
-    let class = classify(Some(&call.tool), Some(command), call.argv.as_deref(), "");
-    (class == ResultClass::View).then_some(command)
+    (class::of(view) == ResultClass::View).then_some(command)
 }
 
 /// Whether the call changes a file.

@@ -92,8 +92,13 @@ impl<'a> Runner<'a> {
         out.tokens_after = tokens;
         if let Cow::Owned(text) = text {
             log.original_sha256 = sha256_hex(segment.original());
-            log.exact_literal = segment.rewrites_exactly();
             let literal: Arc<str> = segment.literal_for(&text).into();
+            // Judged for each text: what the whole body weighs changes from turn to turn.
+            if literal.len() >= segment.raw().len() + 2 {
+                take_back(&mut out, "would_inflate");
+                return out;
+            }
+            log.exact_literal = segment.rewrites_exactly();
             let text: Arc<str> = text.into();
             let sent = Sent { text: text.clone(), literal, edited_by: edited_by.clone(), log };
             out.sent = Some(sent);
@@ -164,6 +169,17 @@ impl<'a> Runner<'a> {
             }
         }
         segment.raw().len() as u64
+    }
+}
+
+/// Makes a result one that changes nothing.
+fn take_back(result: &mut SegmentResult, reason: &'static str) {
+    let tokens = result.tokens_before;
+    result.tokens_after = tokens;
+    for step in result.steps.iter_mut().filter(|step| step.seen) {
+        let kept = if step.changed { Some(reason) } else { step.reason };
+        let before = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
+        *step = StepOutcome { seen: true, reason: kept, ..before };
     }
 }
 

@@ -1,5 +1,7 @@
 //! The class of a tool result: what may be done to its text.
 
+use omniroute_core::SegmentView;
+
 use super::lex;
 use super::logs;
 use super::print::{self, Printed};
@@ -22,6 +24,29 @@ pub(crate) enum ResultClass {
     Structured,
     /// Nothing is certain: no layout rules.
     Unknown,
+}
+
+/// The class of the result in `view`, from its call and its original text. Worked out once a text, whoever asks.
+pub(crate) fn of(view: &SegmentView<'_, '_>) -> ResultClass {
+    const ALL: [ResultClass; 6] = [
+        ResultClass::Command,
+        ResultClass::Log,
+        ResultClass::Diff,
+        ResultClass::View,
+        ResultClass::Structured,
+        ResultClass::Unknown,
+    ];
+    let number = view.this().class(|| {
+        let call = view.call();
+        let class = classify(
+            call.map(|c| c.tool.as_str()),
+            call.and_then(|c| c.command.as_deref()),
+            call.and_then(|c| c.argv.as_deref()),
+            view.this().original(),
+        );
+        ALL.iter().position(|c| *c == class).unwrap_or(5) as u8
+    });
+    ALL.get(usize::from(number)).copied().unwrap_or(ResultClass::Unknown)
 }
 
 /// Classifies a tool result from the linked call and its text.

@@ -120,29 +120,45 @@ struct Sum<const CL100K: bool> {
 }
 
 impl<const CL100K: bool> Sink for Sum<CL100K> {
-    #[inline]
-    fn piece(&mut self, kind: Kind, text: &[u8], start: usize, end: usize) {
-        let length = end - start;
+    #[inline(never)]
+    fn word(&mut self, text: &[u8], start: usize, end: usize) {
         let noise = self.glue.is_noise(text, start);
-        let units = match kind {
-            Kind::Digits => length.div_ceil(3) as u64 * TOKEN as u64,
-            _ if length == 1 => TOKEN as u64,
-            Kind::Blank if uniform(text, start, end) => {
-                (1 + (length - 1) / BLANKS_PER_TOKEN) as u64 * TOKEN as u64
-            }
-            Kind::Word if noise => self.noise(text, start, end),
-            _ => self.shape(kind, text, start, end),
-        };
-        let join = if CL100K
-            && start > 0
-            && text[start].is_ascii_uppercase()
-            && text[start - 1].is_ascii_lowercase()
-        {
-            u64::from(self.vocabulary.join.unsigned_abs())
+        let units = if end - start == 1 {
+            TOKEN as u64
+        } else if noise {
+            self.noise(text, start, end)
         } else {
-            0
+            self.shape(Kind::Word, text, start, end)
         };
+        let joined = CL100K && start > 0 && text[start].is_ascii_uppercase() && text[start - 1].is_ascii_lowercase();
+        let join = if joined { u64::from(self.vocabulary.join.unsigned_abs()) } else { 0 };
         self.units += units - join.min(units);
+    }
+
+    #[inline]
+    fn digits(&mut self, text: &[u8], start: usize, end: usize) {
+        self.glue.is_noise(text, start);
+        self.units += (end - start).div_ceil(3) as u64 * TOKEN as u64;
+    }
+
+    #[inline]
+    fn mark(&mut self, text: &[u8], start: usize, end: usize) {
+        self.glue.is_noise(text, start);
+        self.units += match end - start {
+            1 => TOKEN as u64,
+            _ => self.shape(Kind::Mark, text, start, end),
+        };
+    }
+
+    #[inline]
+    fn blank(&mut self, text: &[u8], start: usize, end: usize) {
+        self.glue = Glue::default();
+        let length = end - start;
+        self.units += if length == 1 || uniform(text, start, end) {
+            (1 + (length - 1) / BLANKS_PER_TOKEN) as u64 * TOKEN as u64
+        } else {
+            self.shape(Kind::Blank, text, start, end)
+        };
     }
 }
 
@@ -207,7 +223,7 @@ impl<const CL100K: bool> Sum<CL100K> {
         let piece = &text[start..end];
         let form = match kind {
             Kind::Mark => 2,
-            Kind::Blank | Kind::Digits => 3,
+            Kind::Blank => 3,
             Kind::Word => usize::from(matches!(piece, [_, b'A'..=b'Z', b'A'..=b'Z', ..])),
         };
         if piece.len() > RULER || !piece.is_ascii() {

@@ -8,18 +8,23 @@
 pub(crate) enum Kind {
     /// Letters, with at most one blank or mark in front and a contraction behind.
     Word,
-    /// A whole run of digits; the tokenizers cut it into groups of three.
-    Digits,
     /// Marks, with at most one space in front and the line ends behind.
     Mark,
     /// White space that no other piece took.
     Blank,
 }
 
-/// Receives the pieces in order; together they are the text, byte for byte.
+/// Receives the pieces `text[start..end]` in order; none is empty, together they are the text, byte for byte. One method
+/// a kind: the walk knows the kind at each place, so nobody has to ask again.
 pub(crate) trait Sink {
-    /// One piece: `text[start..end]`, never empty.
-    fn piece(&mut self, kind: Kind, text: &[u8], start: usize, end: usize);
+    /// A piece of [`Kind::Word`].
+    fn word(&mut self, text: &[u8], start: usize, end: usize);
+    /// A whole run of digits; the tokenizers cut it into groups of three.
+    fn digits(&mut self, text: &[u8], start: usize, end: usize);
+    /// A piece of [`Kind::Mark`].
+    fn mark(&mut self, text: &[u8], start: usize, end: usize);
+    /// A piece of [`Kind::Blank`].
+    fn blank(&mut self, text: &[u8], start: usize, end: usize);
 }
 
 /// Notices long strings of letters and digits without a break (base64, hashes), whose letters form no words.
@@ -89,7 +94,7 @@ pub(crate) fn scan<S: Sink>(text: &[u8], sink: &mut S) {
         at = match class_at(text, at) {
             DIGIT => {
                 let end = run(text, at, DIGIT);
-                sink.piece(Kind::Digits, text, at, end);
+                sink.digits(text, at, end);
                 end
             }
             // By far the most frequent piece: a word behind one space.
@@ -123,25 +128,25 @@ fn blanks<S: Sink>(text: &[u8], start: usize, sink: &mut S) -> usize {
     }
     let mut at = start;
     if lines > 0 {
-        sink.piece(Kind::Blank, text, at, lines);
+        sink.blank(text, at, lines);
         at = lines;
     }
     if at == end {
         return end;
     }
     if end == text.len() {
-        sink.piece(Kind::Blank, text, at, end);
+        sink.blank(text, at, end);
         return end;
     }
     if end - at > 1 {
-        sink.piece(Kind::Blank, text, at, end - 1);
+        sink.blank(text, at, end - 1);
         at = end - 1;
     }
     match class_at(text, end) {
         UPPER | LOWER => return word(text, at, end, sink),
         WIDE if wide_is_letter(text, end) => return word(text, at, end, sink),
         MARK | WIDE if text[at] == b' ' => return marks(text, at, end, sink),
-        _ => sink.piece(Kind::Blank, text, at, end),
+        _ => sink.blank(text, at, end),
     }
     end
 }
@@ -153,7 +158,7 @@ fn word<S: Sink>(text: &[u8], start: usize, letters: usize, sink: &mut S) -> usi
     if text.get(end) == Some(&b'\'') {
         end += contraction(text, end);
     }
-    sink.piece(Kind::Word, text, start, end);
+    sink.word(text, start, end);
     end
 }
 
@@ -238,7 +243,7 @@ fn marks<S: Sink>(text: &[u8], start: usize, first: usize, sink: &mut S) -> usiz
         end += 1;
     }
     end = end.min(text.len());
-    sink.piece(Kind::Mark, text, start, end);
+    sink.mark(text, start, end);
     end
 }
 
@@ -315,9 +320,24 @@ mod tests {
     #[derive(Default)]
     struct Pieces(Vec<String>);
 
-    impl Sink for Pieces {
-        fn piece(&mut self, _: Kind, text: &[u8], start: usize, end: usize) {
+    impl Pieces {
+        fn push(&mut self, text: &[u8], start: usize, end: usize) {
             self.0.push(String::from_utf8(text[start..end].to_vec()).unwrap());
+        }
+    }
+
+    impl Sink for Pieces {
+        fn word(&mut self, text: &[u8], start: usize, end: usize) {
+            self.push(text, start, end);
+        }
+        fn digits(&mut self, text: &[u8], start: usize, end: usize) {
+            self.push(text, start, end);
+        }
+        fn mark(&mut self, text: &[u8], start: usize, end: usize) {
+            self.push(text, start, end);
+        }
+        fn blank(&mut self, text: &[u8], start: usize, end: usize) {
+            self.push(text, start, end);
         }
     }
 

@@ -10,7 +10,7 @@ use omniroute_core::{
 use super::{Escapes, Layout, Options, Printer, decode, encode, restore};
 use crate::config::{ConfigField, Settings};
 use crate::registry::EngineEntry;
-use crate::shell::class::{ResultClass, classify};
+use crate::shell::class::{self, ResultClass};
 
 const INFO: EngineInfo = EngineInfo::new("rows", Loss::Lossless)
     .summary("lists of JSON objects become tables that name each key once")
@@ -55,14 +55,7 @@ impl CompressionEngine for Rows {
         if memchr::memchr(b'{', text.as_bytes()).is_none() {
             return Ok(Edit::Keep("not_json"));
         }
-        let call = view.call();
-        let class = classify(
-            call.map(|c| c.tool.as_str()),
-            call.and_then(|c| c.command.as_deref()),
-            call.and_then(|c| c.argv.as_deref()),
-            text,
-        );
-        match class {
+        match class::of(view) {
             ResultClass::View => return Ok(Edit::Keep("file_view")),
             ResultClass::Diff => return Ok(Edit::Keep("diff")),
             _ => {}

@@ -22,7 +22,7 @@ use super::trail::is_write;
 use crate::config::{ConfigField, Settings};
 use crate::marker;
 use crate::registry::EngineEntry;
-use crate::shell::class::{ResultClass, classify};
+use crate::shell::class::{self, ResultClass};
 
 const INFO: EngineInfo = EngineInfo::new("session-dedup", Loss::Lossless)
     .summary("lines that stand in an earlier result or written file become a reference to it")
@@ -82,13 +82,13 @@ impl CompressionEngine for SessionDedup {
             }
             return Ok(Edit::Keep("no_run"));
         }
-        if index.trail.needs_full_text(view.call()) {
+        if index.trail.needs_full_text(view) {
             return Ok(Edit::Keep("asked_again"));
         }
         let anchors = self.anchors(view);
         let mut out = Writer::new(text, &lines);
         for run in runs {
-            out.run(run, index, anchors, self.min_net_chars);
+            out.run(run, index, view, anchors, self.min_net_chars);
         }
         let (references, text) = out.finish();
         match text {
@@ -138,9 +138,7 @@ impl CompressionEngine for SessionDedup {
 impl SessionDedup {
     /// Lines kept at each end of a run: two where a single line says little.
     fn anchors(&self, view: &SegmentView<'_, '_>) -> usize {
-        let call = view.call();
-        let (tool, command) = (call.map(|c| c.tool.as_str()), call.and_then(|c| c.command.as_deref()));
-        match classify(tool, command, call.and_then(|c| c.argv.as_deref()), view.text()) {
+        match class::of(view) {
             ResultClass::Diff | ResultClass::Structured => 2,
             _ => 1,
         }
@@ -166,12 +164,12 @@ impl<'t> Writer<'t> {
         Writer { text, lines, out, done: 0, written: 0, done_lines: 0, references: Vec::new() }
     }
 
-    fn run(&mut self, run: Run, index: &Index, anchors: usize, min_net_chars: usize) {
+    fn run(&mut self, run: Run, index: &Index, view: &SegmentView<'_, '_>, anchors: usize, min_net_chars: usize) {
         let Some(source) = index.source(run.source) else { return };
         let Some(omitted) = run.count.checked_sub(2 * anchors).filter(|n| *n > 0) else { return };
         let (from, to) = (run.start + anchors, run.start + run.count - anchors);
         let (start, end) = (self.lines.start(self.text, from), self.lines.start(self.text, to));
-        let name = index.trail.name(source.name, source.text);
+        let name = index.trail.name(view, source.name, source.text);
         let (first, last) = (run.first + 1, run.first + run.count);
         let marker = format!("[same as {name} above, lines {first}-{last}, {omitted} lines omitted]\n");
         if end - start < marker.len() + min_net_chars {
