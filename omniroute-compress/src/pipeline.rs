@@ -9,7 +9,7 @@ pub(crate) use keys::sha256_hex;
 use std::sync::Arc;
 
 use omniroute_core::{
-    BlobStore, ChatRequest, CompressReceipt, CounterInfo, Diagnostic, Doc, DocError, EngineContext, Mono, Patch,
+    BlobStore, ChatRequest, CompressReceipt, CounterInfo, Diagnostic, Doc, DocError, EngineContext, Mono,
     SegmentKind, Tokenizer, Transcript,
 };
 
@@ -53,7 +53,10 @@ impl Pipeline<'_> {
         cx.continues = transcript.continues();
 
         let seed = keys::seed(request, &fingerprint, transcript.continues());
-        let keys = keys::of(&transcript, &seed);
+        let keys = match self.memo.is_off() {
+            true => vec![Key::default(); transcript.segments().len()], // nobody will look
+            false => keys::of(&transcript, &seed),
+        };
         let mut receipt = CompressReceipt::default();
         let results = self.results(&mut transcript, &keys, &cx, &mut receipt);
 
@@ -134,17 +137,17 @@ impl Pipeline<'_> {
         results: &[Arc<SegmentResult>],
         receipt: &mut CompressReceipt,
     ) -> Doc {
-        let mut patch = Patch::new();
+        let mut edits = Vec::new();
         for (segment, result) in transcript.segments().iter().zip(results) {
             if let (Some(node), Some(sent)) = (segment.node(), &result.sent) {
-                patch.set_escaped(node, sent.literal.clone());
+                edits.push((node, sent.literal.clone()));
                 receipt.edits.segments.push(sent.log.clone());
             }
         }
-        if patch.is_empty() {
+        if edits.is_empty() {
             return request.doc().clone();
         }
-        let spliced = request.doc().splice(&patch).ok().and_then(|bytes| Doc::parse_with_limit(bytes, usize::MAX).ok());
+        let spliced = request.doc().replace_strings(edits).ok();
         let reason = match &spliced {
             Some(doc) if !guard::same_structure(request.doc(), doc) => "structure",
             Some(doc) if doc.bytes().len() >= request.doc().bytes().len() => "inflation",

@@ -10,6 +10,7 @@ mod patch;
 mod scan;
 mod splice;
 mod text;
+mod texts;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -129,6 +129,18 @@ pub enum PatchError {
         /// What it is.
         found: Kind,
     },
+    /// A string was to be replaced by another one, and one of the two is no string.
+    #[error("value at byte {offset}: only a string can take the place of a string")]
+    NotAString {
+        /// Where the value starts.
+        offset: usize,
+    },
+    /// The document would be larger than an index can describe.
+    #[error("the edited document has {bytes} bytes, the limit is 4 GiB")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
     /// Something was to be removed or to get a neighbour that does not stand in a list.
     #[error("value at byte {offset} cannot be removed or get a neighbour: it is no array element and no key")]
     NotAnElement {
