@@ -20,7 +20,11 @@ pub(crate) fn agreement(
         (Ok(doc), Err(error)) => {
             let structure = serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
             let excused = depth(&doc, doc.root()) == MAX_DEPTH || has_huge_number(&doc, doc.root());
-            if structure && excused { Ok(Some(doc)) } else { Err(format!("accepted, serde_json says {error}")) }
+            if structure && excused {
+                Ok(Some(doc))
+            } else {
+                Err(format!("accepted, serde_json says {error}"))
+            }
         }
         (Err(error), Ok(_)) => Err(format!("refused, serde_json accepts: {error}")),
     }

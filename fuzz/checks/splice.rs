@@ -137,7 +137,8 @@ pub(crate) fn document(bytes: &[u8]) -> Result<(), String> {
     if doc.splice(&Patch::new()).map_err(|e| e.to_string())? != bytes {
         return Err("a splice without edits changed something".into());
     }
-    let mut random = Random(bytes.iter().fold(7, |hash, b| (hash ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)));
+    let mut random =
+        Random(bytes.iter().fold(7, |hash, b| (hash ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)));
     let sparse = 2 + random.below(20);
     check(&doc, &Edits::random(&doc, &mut random, sparse), &real)
 }
@@ -148,11 +149,7 @@ pub(crate) fn real(doc: &Doc, edits: &Edits) -> Result<Vec<u8>, String> {
 }
 
 /// `splice` did to `doc` what `edits` say and nothing else.
-pub(crate) fn check(
-    doc: &Doc,
-    edits: &Edits,
-    splice: &Splice<'_>,
-) -> Result<(), String> {
+pub(crate) fn check(doc: &Doc, edits: &Edits, splice: &Splice<'_>) -> Result<(), String> {
     let found = splice(doc, edits)?;
     let mut by_node: BTreeMap<NodeId, Vec<&Change>> = BTreeMap::new();
     for (node, change) in &edits.0 {
@@ -323,12 +320,24 @@ fn parsed(json: &str) -> Value {
 }
 
 fn snippet(r: &mut Random) -> String {
-    let all = ["null", " true ", "-0.50", "1E5", "[]", "{}", "[1, [2]]", "{\"k\" : \"\\u00e9\"}", "\"x\\ny\"", "\"\""];
+    let all = [
+        "null",
+        " true ",
+        "-0.50",
+        "1E5",
+        "[]",
+        "{}",
+        "[1, [2]]",
+        "{\"k\" : \"\\u00e9\"}",
+        "\"x\\ny\"",
+        "\"\"",
+    ];
     all.get(r.below(all.len())).copied().unwrap_or("null").to_owned()
 }
 
 fn words(r: &mut Random) -> String {
-    let all = ["", "plain", "a \"b\" \\ c", "line\r\n\tline", "\u{1}\u{1f}\u{7f}", "é🌊\u{2028}", "text", "role"];
+    let all =
+        ["", "plain", "a \"b\" \\ c", "line\r\n\tline", "\u{1}\u{1f}\u{7f}", "é🌊\u{2028}", "text", "role"];
     all.get(r.below(all.len())).copied().unwrap_or("").to_owned()
 }
 

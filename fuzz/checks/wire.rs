@@ -25,7 +25,11 @@ fn read(wire: Wire, doc: &Doc) -> Result<(), String> {
         Ok(conversation) => conversation,
         Err(error) => {
             let known = matches!(error.rule(), Rule::Shape | Rule::DuplicateKey);
-            return if known && error.offset() < doc.bytes().len() { Ok(()) } else { Err(format!("{error:?}")) };
+            return if known && error.offset() < doc.bytes().len() {
+                Ok(())
+            } else {
+                Err(format!("{error:?}"))
+            };
         }
     };
     if conversation.head.model.map(|m| m.decode()) != head.model.map(|m| m.decode()) {
@@ -46,7 +50,8 @@ fn consistent(doc: &Doc, transcript: &Transcript<'_>) -> Result<(), String> {
     for (index, segment) in segments.iter().enumerate() {
         if let Some(call) = segment.call {
             let kind = segments.get(call).map(|s| s.kind);
-            if call >= index || kind != Some(SegmentKind::ToolCall) || segment.kind != SegmentKind::ToolResult {
+            if call >= index || kind != Some(SegmentKind::ToolCall) || segment.kind != SegmentKind::ToolResult
+            {
                 return Err(format!("{segment:?} answers {call}"));
             }
         }
@@ -72,7 +77,11 @@ fn consistent(doc: &Doc, transcript: &Transcript<'_>) -> Result<(), String> {
     let mut ids: Vec<_> = editable.iter().map(|(_, id)| *id).collect();
     ids.sort();
     ids.dedup();
-    if apart && ids.len() == editable.len() { Ok(()) } else { Err("two segments share a literal or an id".into()) }
+    if apart && ids.len() == editable.len() {
+        Ok(())
+    } else {
+        Err("two segments share a literal or an id".into())
+    }
 }
 
 /// Every text gets another one; then the body reads as before but for the texts.
@@ -93,8 +102,8 @@ fn edited(request: &ChatRequest, transcript: &Transcript<'_>) -> Result<(), Stri
     }
     for (index, (old, new)) in transcript.segments().iter().zip(again.segments()).enumerate() {
         let expected = if is_editable(old) { text(index) } else { old.original().to_owned() };
-        let same = (old.id, old.kind, old.frozen, old.is_error, old.call, old.node(), old.exit_code())
-            == (new.id, new.kind, new.frozen, new.is_error, new.call, new.node(), new.exit_code());
+        let same = (old.id, old.kind, old.frozen, old.is_error, old.call, old.node(), old.wire_exit_code())
+            == (new.id, new.kind, new.frozen, new.is_error, new.call, new.node(), new.wire_exit_code());
         if !same || new.original() != expected {
             return Err(format!("{old:?} reads {:?}, expected {expected:?}", new.original()));
         }

@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p omniroute-compress` prints the table; `-- --smoke` runs each line once.
 
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -115,7 +117,9 @@ fn parts(rounds: usize) {
     let transcript = Transcript::of(&request).expect("is a request");
     let estimator = Estimator::for_model("gpt-5");
     let count = time(rounds, || {
-        black_box(transcript.segments().iter().map(|s| u64::from(estimator.count(s.original()))).sum::<u64>());
+        black_box(
+            transcript.segments().iter().map(|s| u64::from(estimator.count(s.original()))).sum::<u64>(),
+        );
     });
     line("part: estimate tokens", &count, SESSION.len());
     for plan in ["repeat", "lite", "rows", "session-dedup"] {
@@ -172,12 +176,12 @@ fn list(rows: usize) -> String {
         let (name, state) = (["ada", "bo", "cy", "di"][i % 4], ["open", "closed", "merged"][i % 3]);
         format!(
             "{{\"id\": {i}, \"name\": \"{name}-{i}\", \"email\": \"{name}{i}@example.com\", \"active\": {}, \"score\": {}.{:02}, \"state\": \"{state}\", \"owner\": {{\"login\": \"u{}\", \"id\": {}}}, \"note\": {}}}",
-            i % 2 == 0,
+            i.is_multiple_of(2),
             i % 97,
             i % 100,
             i % 31,
             i % 31,
-            if i % 5 == 0 { "null".to_owned() } else { format!("\"item {i} of the list\"") },
+            if i.is_multiple_of(5) { "null".to_owned() } else { format!("\"item {i} of the list\"") },
         )
     };
     format!("[{}]", (0..rows).map(row).collect::<Vec<_>>().join(", "))

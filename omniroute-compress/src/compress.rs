@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use omniroute_core::{
-    BlobStore, ChatRequest, CompressReceipt, CompressionEngine, Compressor, DEFAULT_MAX_BYTES, Diagnostic, Doc, DocError,
-    Estimator, MemoryBlobs, Moment, SessionId, Skip, Tokenizer, wire,
+    BlobStore, ChatRequest, CompressReceipt, CompressionEngine, Compressor, DEFAULT_MAX_BYTES, Diagnostic,
+    Doc, DocError, Estimator, MemoryBlobs, Moment, SessionId, Skip, Tokenizer, wire,
 };
 
 use crate::config::{ConfigErrors, Step};
@@ -117,12 +117,18 @@ impl Compress {
 
     /// Compresses `request` in place and returns its new body. `session` names the session if the request does
     /// not; `now` ages what is remembered.
-    pub fn compress(&self, request: &mut ChatRequest, session: Option<&SessionId>, now: Moment) -> Compressed {
+    pub fn compress(
+        &self,
+        request: &mut ChatRequest,
+        session: Option<&SessionId>,
+        now: Moment,
+    ) -> Compressed {
         if let (None, Some(session)) = (request.session(), session) {
             *request = request.clone().with_session(session.clone());
         }
         let steps = self.inner.steps.clone();
-        let receipt = self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
+        let receipt =
+            self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
         Compressed { body: request.to_bytes(), receipt }
     }
 
@@ -162,7 +168,12 @@ impl Compress {
         }
     }
 
-    fn run(&self, steps: &Steps, request: &mut ChatRequest, now: Moment) -> Result<CompressReceipt, DocError> {
+    fn run(
+        &self,
+        steps: &Steps,
+        request: &mut ChatRequest,
+        now: Moment,
+    ) -> Result<CompressReceipt, DocError> {
         if steps.engines.is_empty() {
             let length = request.doc().bytes().len() as u64;
             let mut receipt = skipped(steps, length, Skip::new("off", "the plan has no steps"));
@@ -173,7 +184,8 @@ impl Compress {
         let tokenizer: &dyn Tokenizer = match &self.inner.tokenizer {
             Some(own) => own.as_ref(),
             None => {
-                estimator = Estimator::for_model(&request.head().model.map(|m| m.decode()).unwrap_or_default());
+                estimator =
+                    Estimator::for_model(&request.head().model.map(|m| m.decode()).unwrap_or_default());
                 &estimator
             }
         };
@@ -204,7 +216,8 @@ impl Compressor for Compress {
             Some(Ok(steps)) => steps.clone(),
             _ => self.inner.steps.clone(),
         };
-        let mut receipt = self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
+        let mut receipt =
+            self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
         if let Some(Err(errors)) = named {
             let action = format!("{errors}; plan \"{}\" was used", steps.name);
             receipt.notes.push(Diagnostic::new("ignored_unknown", "", action));

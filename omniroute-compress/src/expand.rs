@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use omniroute_core::{
-    ApplyError, ChatRequest, CompressionEngine, DocError, EditLog, Patch, Segment, SegmentId, SegmentKind, SegmentLog,
-    Sources, Transcript,
+    ApplyError, ChatRequest, CompressionEngine, DocError, EditLog, Patch, Segment, SegmentId, SegmentKind,
+    SegmentLog, Sources, Transcript,
 };
 
 use crate::pipeline::sha256_hex;

@@ -9,8 +9,8 @@ use crate::terminal;
 
 /// Words that turn a statement into its opposite or tell that something went wrong.
 const TELLING: [&str; 14] = [
-    "not", "no", "never", "without", "except", "error", "failed", "failure", "fatal", "panicked", "warning", "denied",
-    "missing", "cannot",
+    "not", "no", "never", "without", "except", "error", "failed", "failure", "fatal", "panicked", "warning",
+    "denied", "missing", "cannot",
 ];
 
 /// The reason to refuse `after` in place of `before`, if there is one.
@@ -22,10 +22,26 @@ pub(crate) fn refuse(before: &str, after: &str, tokens: (u32, u32), loss: Loss) 
         return Some("would_inflate");
     }
     let exact = matches!(loss, Loss::Lossless | Loss::Recoverable);
+    if !exact && breaks_json(before, after) {
+        return Some("syntax_broken");
+    }
     if !exact && !facts_survive(before, after) {
         return Some("fidelity_failed");
     }
     None
+}
+
+/// Whether a JSON document has become something else, or lost one of its keys.
+fn breaks_json(before: &str, after: &str) -> bool {
+    if !before.trim_start().starts_with(['{', '[']) {
+        return false;
+    }
+    let keys = |text: &str| Doc::parse_with_limit(text.to_owned(), usize::MAX).ok().map(|doc| doc.keys());
+    match (keys(before), keys(after)) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(before), Some(after)) => before != after,
+    }
 }
 
 /// Whether every number, path, identifier with a digit or separator, and every telling word of what a terminal
@@ -57,8 +73,18 @@ fn loose_lines<'t>(before: &'t str, after: &str) -> Vec<&'t str> {
 }
 
 fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let part_of_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b':' | b'-' | b'%') || *b >= 0x80;
-    text.split(move |b| !part_of_word(b)).filter(|w| !w.is_empty())
+    let part_of_word = |b: &u8| {
+        b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b':' | b'-' | b'%') || *b >= 0x80
+    };
+    text.split(move |b| !part_of_word(b)).map(trim).filter(|w| !w.is_empty())
+}
+
+/// Without the punctuation of a sentence or of JSON: `8080:` and `8080` are the same fact, `-5` and `5` are not.
+fn trim(mut word: &[u8]) -> &[u8] {
+    while let [b':', rest @ ..] | [rest @ .., b':' | b'.'] = word {
+        word = rest;
+    }
+    word
 }
 
 fn is_fact(word: &&[u8]) -> bool {
@@ -69,7 +95,8 @@ fn is_fact(word: &&[u8]) -> bool {
 /// Whether two documents have the same shape: the same kinds of values, nested alike. In debug builds the bytes
 /// of `after` are read again as well; its index could be wrong.
 pub(crate) fn same_structure(before: &Doc, after: &Doc) -> bool {
-    let read_again = || Doc::parse_with_limit(after.bytes().clone(), usize::MAX).is_ok_and(|d| d.same_shape(before));
+    let read_again =
+        || Doc::parse_with_limit(after.bytes().clone(), usize::MAX).is_ok_and(|d| d.same_shape(before));
     before.same_shape(after) && (!cfg!(debug_assertions) || read_again())
 }
 
@@ -84,10 +111,27 @@ mod tests {
         assert_eq!(refuse("text", " \n", (9, 1), lossy), Some("empty_result"));
         assert_eq!(refuse("text", "text", (9, 9), lossy), Some("would_inflate"));
         assert_eq!(refuse("ab", "abc", (9, 8), lossy), Some("would_inflate"));
-        assert_eq!(refuse("port 8080 is not open", "port is not open", (9, 8), lossy), Some("fidelity_failed"));
-        assert_eq!(refuse("port 8080 is not open", "port 8080 is open", (9, 8), lossy), Some("fidelity_failed"));
+        assert_eq!(
+            refuse("port 8080 is not open", "port is not open", (9, 8), lossy),
+            Some("fidelity_failed")
+        );
+        assert_eq!(
+            refuse("port 8080 is not open", "port 8080 is open", (9, 8), lossy),
+            Some("fidelity_failed")
+        );
         assert_eq!(refuse("src/a.rs:12 failed", "src/a.rs failed", (9, 8), lossy), Some("fidelity_failed"));
-        assert_eq!(refuse("port 8080", "port", (9, 8), Loss::Lossless), None, "lossless engines prove it themselves");
-        assert_eq!(refuse("\u{1b}[31mred 7\u{1b}[0m", "red 7", (9, 8), Loss::Layout), None, "colour codes are no facts");
+        assert_eq!(refuse("{\"a\": 1, \"b\": 2}", "{\"a\":1,\"b\":2}", (9, 8), lossy), None);
+        assert_eq!(refuse("{\"a\": 1, \"b\": 2}", "{\"a\": 1, 2}", (9, 8), lossy), Some("syntax_broken"));
+        assert_eq!(refuse("{\"a\": 1, \"b\": 2}", "{\"a\": 1}", (9, 8), lossy), Some("syntax_broken"));
+        assert_eq!(
+            refuse("port 8080", "port", (9, 8), Loss::Lossless),
+            None,
+            "lossless engines prove it themselves"
+        );
+        assert_eq!(
+            refuse("\u{1b}[31mred 7\u{1b}[0m", "red 7", (9, 8), Loss::Layout),
+            None,
+            "colour codes are no facts"
+        );
     }
 }

@@ -63,7 +63,9 @@ mod tests {
         ] {
             assert!(contains(text), "{text}");
         }
-        for text in ["see [same as above]", "[rows]", "[1, 2]", "[12 rows affected]", "[info] done", "a [8 rows] b"] {
+        for text in
+            ["see [same as above]", "[rows]", "[1, 2]", "[12 rows affected]", "[info] done", "a [8 rows] b"]
+        {
             assert!(!contains(text), "{text}");
         }
     }

@@ -177,7 +177,9 @@ impl Memo {
         }
         inner.tip_bytes += bytes;
         while inner.tip_bytes > half {
-            let Some(oldest) = inner.tips.iter().min_by_key(|(_, tip)| tip.stamp).map(|(key, _)| *key) else { break };
+            let Some(oldest) = inner.tips.iter().min_by_key(|(_, tip)| tip.stamp).map(|(key, _)| *key) else {
+                break;
+            };
             if let Some(tip) = inner.tips.remove(&oldest) {
                 inner.tip_bytes -= tip.bytes;
             }

@@ -80,8 +80,9 @@ impl Pipeline<'_> {
         receipt: &mut CompressReceipt,
     ) -> Vec<Arc<SegmentResult>> {
         let found = self.memo.find(keys, self.now);
-        let chained: Vec<usize> =
-            (0..keys.len()).filter(|i| transcript.segments().get(*i).is_some_and(|s| is_chained(s.kind))).collect();
+        let chained: Vec<usize> = (0..keys.len())
+            .filter(|i| transcript.segments().get(*i).is_some_and(|s| is_chained(s.kind)))
+            .collect();
         // Chained texts depend on all chained texts before them: everything after the first miss is new.
         let known = chained.iter().take_while(|i| found.get(**i).is_some_and(Option::is_some)).count();
         let mut results: Vec<Option<Arc<SegmentResult>>> = found;
@@ -90,7 +91,8 @@ impl Pipeline<'_> {
         let (old, new) = chained.split_at(known);
         for &i in old {
             receipt.memo.hits += 1;
-            if let (Some(Some(result)), Some(segment)) = (results.get(i), transcript.segments_mut().get_mut(i))
+            if let (Some(Some(result)), Some(segment)) =
+                (results.get(i), transcript.segments_mut().get_mut(i))
                 && let Some(sent) = &result.sent
             {
                 segment.set_sent(sent.text.clone(), &sent.edited_by);
@@ -163,7 +165,11 @@ impl Pipeline<'_> {
             _ => {
                 debug_assert!(reason != "structure", "an engine's edit changed the structure of the body");
                 account::revert(receipt, reason);
-                receipt.notes.push(Diagnostic::new("reverted", "", "all edits were taken back, the body is as it came"));
+                receipt.notes.push(Diagnostic::new(
+                    "reverted",
+                    "",
+                    "all edits were taken back, the body is as it came",
+                ));
                 request.doc().clone()
             }
         }

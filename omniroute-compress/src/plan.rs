@@ -95,6 +95,7 @@ impl Plan {
     /// Makes the engines. `extra` are engines of the caller, found by id.
     pub(crate) fn build(&self, extra: &[Arc<dyn CompressionEngine>]) -> Result<Steps, ConfigErrors> {
         let mut errors = Vec::new();
+        own_ids(extra, &mut errors);
         twice(&self.steps, &mut errors);
         let mut engines = Vec::new();
         let mut identity = format!("pipeline {PIPELINE_VERSION}\n");
@@ -109,7 +110,13 @@ impl Plan {
                 Err(error) => errors.push(error),
                 Ok(entry) => {
                     let settings = step.resolve(entry.fields, &mut errors);
-                    let _ = writeln!(identity, "{} {} {}", entry.info.id, entry.info.version, settings.canonical());
+                    let _ = writeln!(
+                        identity,
+                        "{} {} {}",
+                        entry.info.id,
+                        entry.info.version,
+                        settings.canonical()
+                    );
                     engines.push((entry.build)(&settings));
                 }
             }
@@ -141,10 +148,29 @@ fn find(name: &str, or_plan: bool) -> Result<&'static crate::registry::EngineEnt
     };
     match level {
         Some(level) => {
-            let message = format!("level \"{level}\" is not known: engine \"{}\" has no levels", entry.info.id);
+            let message =
+                format!("level \"{level}\" is not known: engine \"{}\" has no levels", entry.info.id);
             Err(ConfigError::new("plan", message))
         }
         None => Ok(entry),
+    }
+}
+
+/// Reports engines of the caller whose id is malformed or given twice.
+fn own_ids(extra: &[Arc<dyn CompressionEngine>], errors: &mut Vec<ConfigError>) {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    for (i, engine) in extra.iter().enumerate() {
+        let id = engine.info().id;
+        if !(1..=32).contains(&id.len())
+            || !id.bytes().all(inner)
+            || !id.starts_with(|c: char| c.is_ascii_lowercase())
+        {
+            let rule = "lower-case letters, digits and dashes, a letter first, at most 32";
+            errors.push(ConfigError::new("engine", format!("id {id:?} is not made of {rule}")));
+        }
+        if extra.iter().take(i).any(|e| e.info().id == id) {
+            errors.push(ConfigError::new("engine", format!("id \"{id}\" is given to two engines")));
+        }
     }
 }
 
@@ -200,11 +226,42 @@ mod tests {
         }
     }
 
+    #[derive(Debug)]
+    struct Own(omniroute_core::EngineInfo);
+
+    impl CompressionEngine for Own {
+        fn info(&self) -> &omniroute_core::EngineInfo {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn engines_of_the_caller_need_ids_of_their_own() {
+        let own = |id| -> Arc<dyn CompressionEngine> {
+            Arc::new(Own(omniroute_core::EngineInfo::new(id, omniroute_core::Loss::Lossy)))
+        };
+        let build = |ids: &[&'static str]| {
+            let engines: Vec<_> = ids.iter().map(|id| own(id)).collect();
+            Plan::default().build(&engines).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(build(&["mine", "other"]), Ok(()));
+        assert_eq!(build(&["mine", "mine"]).unwrap_err(), "engine: id \"mine\" is given to two engines");
+        assert!(
+            build(&["Mine"])
+                .unwrap_err()
+                .starts_with("engine: id \"Mine\" is not made of lower-case letters")
+        );
+        assert!(build(&[""]).is_err() && build(&["1a"]).is_err());
+    }
+
     #[test]
     fn fingerprints_tell_settings_and_counters_apart() {
         let plain = Plan::parse("session-dedup").unwrap().build(&[]).unwrap();
         let other = Plan::of([Step::new("session-dedup").with("min_lines", 3)]).build(&[]).unwrap();
-        assert_eq!(plain.fingerprint("a"), Plan::of([Step::new("session-dedup")]).build(&[]).unwrap().fingerprint("a"));
+        assert_eq!(
+            plain.fingerprint("a"),
+            Plan::of([Step::new("session-dedup")]).build(&[]).unwrap().fingerprint("a")
+        );
         assert_ne!(plain.fingerprint("a"), other.fingerprint("a"));
         assert_ne!(plain.fingerprint("a"), plain.fingerprint("b"));
     }

@@ -62,11 +62,17 @@ mod tests {
             names.push(entry.info.id);
             names.extend(entry.aliases);
             assert!(!entry.info.summary.is_empty(), "{} has no summary", entry.info.id);
-            assert_eq!((entry.build)(&crate::Step::new("x").resolve(entry.fields, &mut Vec::new())).info(), &entry.info);
+            assert_eq!(
+                (entry.build)(&crate::Step::new("x").resolve(entry.fields, &mut Vec::new())).info(),
+                &entry.info
+            );
         }
         for name in &names {
             let ok = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-            assert!(name.len() <= 32 && name.bytes().all(ok) && name.as_bytes()[0].is_ascii_lowercase(), "{name}");
+            assert!(
+                name.len() <= 32 && name.bytes().all(ok) && name.as_bytes()[0].is_ascii_lowercase(),
+                "{name}"
+            );
         }
         let count = names.len();
         names.sort_unstable();

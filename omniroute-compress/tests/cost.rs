@@ -28,27 +28,16 @@ fn a_billed_session_is_met_within_one_percent() {
     };
     let log: Vec<UsageRow> = usage(&session).iter().map(|turn| turn.row).collect();
     let replay = replay_billed(&log, &SONNET);
-    let (read, write) = (
-        log.iter().map(|row| row.cache_read).sum(),
-        log.iter().map(|row| row.cache_write).sum(),
-    );
+    let (read, write) =
+        (log.iter().map(|row| row.cache_read).sum(), log.iter().map(|row| row.cache_write).sum());
     within(replay.total.read, read, 1);
     within(replay.total.write, write, 1);
-    assert_eq!(
-        (replay.total.read, replay.total.write),
-        (43_158_394, 4_297_364),
-        "clarification 19"
-    );
+    assert_eq!((replay.total.read, replay.total.write), (43_158_394, 4_297_364), "clarification 19");
     assert_eq!((read, write), (43_160_490, 4_295_268), "the log itself");
 
-    let billed = [SONNET.cache_read.of(read), SONNET.cache_write.of(write)]
-        .into_iter()
-        .sum::<Usd>();
+    let billed = [SONNET.cache_read.of(read), SONNET.cache_write.of(write)].into_iter().sum::<Usd>();
     let rest = SONNET.input.of(replay.total.uncached_input) + SONNET.output.of(replay.total.output);
-    assert_eq!(
-        format!("{:.2} {:.2}", billed + rest, replay.total.cost),
-        "30.31 30.31"
-    );
+    assert_eq!(format!("{:.2} {:.2}", billed + rest, replay.total.cost), "30.31 30.31");
 }
 
 #[test]
@@ -70,10 +59,7 @@ fn reference_ratios_are_met() {
     assert!((ratio(&rewritten) - 8.3).abs() <= 0.3, "{}", ratio(&rewritten));
     assert_eq!(rewritten.total.read, 0);
     let sent = |s: &Simulation| s.total.read + s.total.write + s.total.uncached_input;
-    assert!(
-        sent(&rewritten) < sent(&plain),
-        "it costs more although it sends less"
-    );
+    assert!(sent(&rewritten) < sent(&plain), "it costs more although it sends less");
 }
 
 #[test]
@@ -95,18 +81,8 @@ fn rules_of_lifetime_and_place() {
     let first = || vec![Block::new(2_000, 1)];
     let then = |hash, count: usize| [first(), vec![Block::new(100, hash); count]].concat();
     let marked = || vec![Block::new(2_000, 1).with_breakpoint(), Block::new(100, 2)];
-    let renewed = [
-        (0, marked()),
-        (250, then(2, 1)),
-        (250, then(2, 2)),
-        (500, then(3, 1)),
-    ];
-    let long_past = [
-        (0, first()),
-        (200, then(2, 30)),
-        (400, then(2, 30)),
-        (401, then(3, 1)),
-    ];
+    let renewed = [(0, marked()), (250, then(2, 1)), (250, then(2, 2)), (500, then(3, 1))];
+    let long_past = [(0, first()), (200, then(2, 30)), (400, then(2, 30)), (401, then(3, 1))];
     let backwards = [(1_000, first()), (5, first()), (1_300, first())];
     let too_little = [
         (0, vec![Block::new(900, 1), Block::new(900, 2)]),
@@ -114,42 +90,17 @@ fn rules_of_lifetime_and_place() {
     ];
     let other_size = [(0, first()), (1, vec![Block::new(3_000, 1)])];
     let rows: [(&str, CachePolicy, Timed<'_>, &[u64]); 5] = [
-        (
-            "a read renews every entry within it",
-            anthropic,
-            &renewed,
-            &[0, 2_000, 2_100, 2_000],
-        ),
-        (
-            "but not one that had ended before",
-            anthropic,
-            &long_past,
-            &[0, 0, 5_000, 0],
-        ),
-        (
-            "a time that runs back counts as the latest",
-            openai,
-            &backwards,
-            &[0, 1_920, 1_920],
-        ),
-        (
-            "a shared prefix below the minimum is not read",
-            openai,
-            &too_little,
-            &[0, 0],
-        ),
+        ("a read renews every entry within it", anthropic, &renewed, &[0, 2_000, 2_100, 2_000]),
+        ("but not one that had ended before", anthropic, &long_past, &[0, 0, 5_000, 0]),
+        ("a time that runs back counts as the latest", openai, &backwards, &[0, 1_920, 1_920]),
+        ("a shared prefix below the minimum is not read", openai, &too_little, &[0, 0]),
         ("another length is another block", anthropic, &other_size, &[0, 0]),
     ];
     for (what, policy, requests, want) in rows {
-        let timed = requests
-            .iter()
-            .map(|(second, blocks)| Request::new(blocks.clone(), 0).at(second * 1_000));
+        let timed =
+            requests.iter().map(|(second, blocks)| Request::new(blocks.clone(), 0).at(second * 1_000));
         let bill = simulate(timed, &SONNET, &policy);
-        assert_eq!(
-            bill.rows.iter().map(|row| row.read).collect::<Vec<_>>(),
-            want,
-            "{what}"
-        );
+        assert_eq!(bill.rows.iter().map(|row| row.read).collect::<Vec<_>>(), want, "{what}");
     }
 }
 
@@ -163,27 +114,19 @@ fn the_price_table_agrees_with_the_catalogue() {
     for name in Prices::known_models() {
         let vendors = ["anthropic", "openai", "gemini", "deepseek"];
         let own = |row: &&Value| row["id"] == name && vendors.iter().any(|vendor| row["provider"] == *vendor);
-        let price = &rows
-            .iter()
-            .find(own)
-            .unwrap_or_else(|| panic!("{name} is not in the catalogue"))["price"];
+        let price =
+            &rows.iter().find(own).unwrap_or_else(|| panic!("{name} is not in the catalogue"))["price"];
         let pico = |key: &str| price[key].as_f64().map(|usd| (usd * 1e6).round() as u64);
         let input = pico("in").unwrap();
         let write = pico("cw").unwrap_or(input);
         let want = Prices::from_pico(input, pico("out").unwrap(), pico("cr").unwrap(), write);
         assert_eq!(Prices::of_model(name), Some(want), "{name}");
-        assert!(
-            pico("cw1h").is_none_or(|pico| pico == want.cache_write_1h.pico()),
-            "{name}"
-        );
+        assert!(pico("cw1h").is_none_or(|pico| pico == want.cache_write_1h.pico()), "{name}");
     }
 }
 
 fn within(got: u64, want: u64, percent: u64) {
-    assert!(
-        got.abs_diff(want) * 100 <= want * percent,
-        "{got} is not within {percent} % of {want}"
-    );
+    assert!(got.abs_diff(want) * 100 <= want * percent, "{got} is not within {percent} % of {want}");
 }
 
 /// What is done to the texts of a session.
@@ -203,11 +146,7 @@ struct Turn {
 fn usage(session: &Value) -> Vec<Turn> {
     let turns = session["provider_usage"].as_array().expect("a usage log");
     let read = |turn: &Value| {
-        let field = |name: &str| {
-            turn[name]
-                .as_u64()
-                .unwrap_or_else(|| panic!("usage row without {name}"))
-        };
+        let field = |name: &str| turn[name].as_u64().unwrap_or_else(|| panic!("usage row without {name}"));
         Turn {
             message_index: usize::try_from(field("message_index")).expect("an index"),
             row: UsageRow {
@@ -231,17 +170,14 @@ fn arm_requests(session: &Value, arm: Arm) -> impl Iterator<Item = Request> {
             blocks.push(Block::new(part_tokens(part, arm), hash));
         }
     }
-    usage(session)
-        .into_iter()
-        .zip(1_u64..)
-        .map(move |(turn, number)| {
-            let end = ends[turn.message_index];
-            let mut request = Request::new(blocks[..end].iter().copied(), turn.row.output);
-            if matches!(arm, Arm::Rewrite(_)) {
-                request.blocks[0].hash = u64::MAX - number;
-            }
-            request
-        })
+    usage(session).into_iter().zip(1_u64..).map(move |(turn, number)| {
+        let end = ends[turn.message_index];
+        let mut request = Request::new(blocks[..end].iter().copied(), turn.row.output);
+        if matches!(arm, Arm::Rewrite(_)) {
+            request.blocks[0].hash = u64::MAX - number;
+        }
+        request
+    })
 }
 
 /// Tokens of one content block: its characters, less what the arm takes, over 3.3.

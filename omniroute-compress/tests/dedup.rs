@@ -19,7 +19,11 @@ const LOSSLESS: [&str; 4] = ["repeat,rows,session-dedup", "repeat,session-dedup"
 
 /// T-DD-01 for one body. Gives the texts that came back with another wording, which only tables with a printing of
 /// their own may, and whether anything was changed.
-fn comes_back(compressor: &Compress, wire: wire::Wire, body: &[u8]) -> Result<(Vec<SegmentId>, bool), String> {
+fn comes_back(
+    compressor: &Compress,
+    wire: wire::Wire,
+    body: &[u8],
+) -> Result<(Vec<SegmentId>, bool), String> {
     let out = run(compressor, wire, body.to_vec());
     let sent = ChatRequest::parse(wire, out.body).unwrap();
     returns(&sent, &out.receipt.edits, body).map(|ids| (ids, out.receipt.applied))
@@ -28,7 +32,10 @@ fn comes_back(compressor: &Compress, wire: wire::Wire, body: &[u8]) -> Result<(V
 fn returns(sent: &ChatRequest, log: &omniroute_core::EditLog, body: &[u8]) -> Result<Vec<SegmentId>, String> {
     let back = expand(sent, log).map_err(|e| e.to_string())?;
     for segment in &log.segments {
-        let by_rows = segment.steps.iter().any(|s| s.engine == "rows" && s.undo.as_deref().is_some_and(|u| u.ends_with(" -")));
+        let by_rows = segment
+            .steps
+            .iter()
+            .any(|s| s.engine == "rows" && s.undo.as_deref().is_some_and(|u| u.ends_with(" -")));
         let restored = back.restored.contains(&segment.segment);
         if !restored && !by_rows {
             return Err(format!("segment {} did not come back: {:?}", segment.segment, segment.steps));
@@ -52,8 +59,8 @@ fn every_session_comes_back() {
         let (mut changed, mut reworded) = (0, Vec::new());
         for session in common::all() {
             let body = session.first(session.messages().len());
-            let (other, applied) =
-                comes_back(&compressor, session.wire, &body).unwrap_or_else(|e| panic!("{}, {plan}: {e}", session.name));
+            let (other, applied) = comes_back(&compressor, session.wire, &body)
+                .unwrap_or_else(|e| panic!("{}, {plan}: {e}", session.name));
             changed += usize::from(applied);
             reworded.extend(other.into_iter().map(|id| format!("{} {id}", session.name)));
         }
@@ -93,11 +100,14 @@ fn random_conversations_come_back_and_their_markers_are_true() {
             for wire in random::WIRES {
                 let session = random::session(wire, &talk);
                 let body = session.first(session.messages().len());
-                for (compressor, body) in compressors.iter().flat_map(|c| [(c, body.clone()), (c, random::escaped(&body))]) {
+                for (compressor, body) in
+                    compressors.iter().flat_map(|c| [(c, body.clone()), (c, random::escaped(&body))])
+                {
                     let back = comes_back(compressor, wire, &body);
                     prop_assert!(back.is_ok(), "{}: {back:?}", session.name);
                 }
-                let (sent, plain) = (run(&compressors[0], wire, body.clone()), run(&rows, wire, body.clone()));
+                let (sent, plain) =
+                    (run(&compressors[0], wire, body.clone()), run(&rows, wire, body.clone()));
                 let more = markers::check(wire, &sent.body, &plain.body, &body);
                 prop_assert!(more.is_ok(), "{}: {more:?}", session.name);
                 found.borrow_mut().add(more.unwrap());

@@ -60,7 +60,11 @@ fn shows_in_full(answer: impl Fn(&str, wire::Wire, &[Turn]) -> Vec<String>) -> R
         ("an edit between that worked", vec![read(), edit("ok", false)], false),
         ("an edit between that says it failed", vec![read(), by_line], true),
         ("a failed edit of another file", vec![read(), used(2, 1, "Error: not found", false)], false),
-        ("a failed edit and a read since", vec![read(), edit("Error: not found", false), read(), elsewhere(1)], false),
+        (
+            "a failed edit and a read since",
+            vec![read(), edit("Error: not found", false), read(), elsewhere(1)],
+            false,
+        ),
     ];
     for plan in ["safe", "session-dedup", "repeat"] {
         for wire in WIRES {
@@ -98,14 +102,28 @@ fn what_is_asked_for_again_is_shown_in_full() {
 #[test]
 fn several_results_of_one_name_are_numbered() {
     let parts = |from, to| used(0, 0, &file(from, to), false);
-    let talk = [parts(0, 20), parts(20, 40), elsewhere(1), elsewhere(2), elsewhere(3), used(1, 1, &file(0, 19), false)];
+    let talk = [
+        parts(0, 20),
+        parts(20, 40),
+        elsewhere(1),
+        elsewhere(2),
+        elsewhere(3),
+        used(1, 1, &file(0, 19), false),
+    ];
     for wire in WIRES {
         let last = sent("session-dedup", wire, &talk).pop().unwrap();
         let marker = "[same as read src/lib.rs (result 1 of 2) above, lines 1-19, 17 lines omitted]";
         assert!(last.lines().any(|l| l == marker), "{}: {last}", wire.id());
     }
     // What the model wrote itself is called so, and told from the answer of that call.
-    let write = Turn::Used { tool: 4, target: 0, text: "written".into(), written: file(0, 30), is_error: false, in_two: false };
+    let write = Turn::Used {
+        tool: 4,
+        target: 0,
+        text: "written".into(),
+        written: file(0, 30),
+        is_error: false,
+        in_two: false,
+    };
     for wire in WIRES {
         let last = sent("session-dedup", wire, &[write.clone(), parts(0, 30)]).pop().unwrap();
         let marker = "[same as input of write_file src/lib.rs above, lines 1-30, 28 lines omitted]";
@@ -115,7 +133,12 @@ fn several_results_of_one_name_are_numbered() {
 
 /// D24 for one session: nothing but texts of results differs, and reads are what they were unless an engine that
 /// loses nothing was there. `by` are the engines that changed a result, by its number.
-fn touches_only_results(session: &Session, before: &Value, after: &Value, lossless: &[String]) -> Result<(), String> {
+fn touches_only_results(
+    session: &Session,
+    before: &Value,
+    after: &Value,
+    lossless: &[String],
+) -> Result<(), String> {
     let items = transcripts::items(session.wire, after, before);
     let mut blanked = [before.clone(), after.clone()];
     for value in &mut blanked {
@@ -128,7 +151,10 @@ fn touches_only_results(session: &Session, before: &Value, after: &Value, lossle
         for (sent, original) in item.texts.iter().filter(|(sent, original)| sent != original) {
             let ours = sent.starts_with('[') || sent.contains("\n[") || sent.contains(" rows] ");
             if is_file(&item.tool, &item.arguments) && (!ours || lossless.is_empty()) {
-                return Err(format!("{}: a file shown by {} was changed: {original:.60}", session.name, item.tool));
+                return Err(format!(
+                    "{}: a file shown by {} was changed: {original:.60}",
+                    session.name, item.tool
+                ));
             }
         }
     }
@@ -145,7 +171,8 @@ fn is_file(tool: &str, arguments: &[String]) -> bool {
         let lone = !a.contains(['|', ';', '&', '\n', '>', '<', '$', '`']) && !a.contains(".log");
         lone && ["cat ", "sed -n ", "head ", "nl ", "grep ", "rg "].iter().any(|c| a.starts_with(c))
     };
-    ["bash", "shell", "run_shell_command", "exec_command"].contains(&tool.as_str()) && arguments.iter().any(shows)
+    ["bash", "shell", "run_shell_command", "exec_command"].contains(&tool.as_str())
+        && arguments.iter().any(shows)
 }
 
 fn blank_results(wire: wire::Wire, value: &mut Value) {
@@ -178,7 +205,8 @@ fn append_only_plans_touch_results_only_and_leave_files_alone() {
             let out = run(&compressor(plan, MemoLimits::none()), session.wire, body.clone());
             let after: Value = serde_json::from_slice(&out.body).unwrap();
             let lossless: Vec<String> = lossless.into_iter().map(str::to_owned).collect();
-            touches_only_results(&session, &session.body, &after, &lossless).unwrap_or_else(|e| panic!("{plan}: {e}"));
+            touches_only_results(&session, &session.body, &after, &lossless)
+                .unwrap_or_else(|e| panic!("{plan}: {e}"));
             *changed.entry(plan).or_default() += usize::from(out.receipt.applied);
         }
     }
@@ -201,7 +229,9 @@ fn the_check_catches_layout_of_files_and_edits_of_other_texts() {
     check(&serde_json::from_str(&text).unwrap()).unwrap_err();
     let mut results = session.body.clone();
     for message in results["messages"].as_array_mut().unwrap() {
-        for block in message["content"].as_array_mut().into_iter().flatten().filter(|b| b["type"] == "tool_result") {
+        for block in
+            message["content"].as_array_mut().into_iter().flatten().filter(|b| b["type"] == "tool_result")
+        {
             let flat = block["content"].to_string().replace("\\t\\n", "\\n");
             block["content"] = serde_json::from_str(&flat).unwrap();
         }

@@ -79,7 +79,8 @@ fn inputs(bytes: usize) -> Vec<(&'static str, Pair)> {
     let line = |i: usize| format!("line {i:09}");
     let all = || join((0..n).map(line));
     let twice = |text: String| (text.clone(), text + "end\n");
-    let numbered = |number: &dyn Fn(usize) -> usize| join((0..n).map(|i| format!("{}\t{}", number(i), line(i))));
+    let numbered =
+        |number: &dyn Fn(usize) -> usize| join((0..n).map(|i| format!("{}\t{}", number(i), line(i))));
     vec![
         ("one short line", twice("a\n".repeat(bytes / 2))),
         ("one long line", twice("the same line again\n".repeat(bytes / 20))),
@@ -87,14 +88,23 @@ fn inputs(bytes: usize) -> Vec<(&'static str, Pair)> {
         ("seven lines in turn", twice(join((0..n).map(|i| line(i % 7))))),
         ("lines shuffled", (all(), join(shuffled(n, 5).into_iter().map(line)))),
         ("all lines backwards", (all(), join((0..n).rev().map(line)))),
-        ("runs just too short", (all(), join((0..n).map(|i| if i % 6 == 5 { format!("other {i:08}") } else { line(i) })))),
-        ("runs just long enough", (all(), join((0..n).map(|i| if i % 31 == 5 { format!("other {i:08}") } else { line(i) })))),
+        (
+            "runs just too short",
+            (all(), join((0..n).map(|i| if i % 6 == 5 { format!("other {i:08}") } else { line(i) }))),
+        ),
+        (
+            "runs just long enough",
+            (all(), join((0..n).map(|i| if i % 31 == 5 { format!("other {i:08}") } else { line(i) }))),
+        ),
         ("line numbers that break", (numbered(&|i| i + 1), numbered(&|i| i + 1 + i / 11))),
         ("line numbers against none", (all(), numbered(&|i| i + 1))),
-        ("the same start, other ends", (
-            join((0..n).map(|i| if i % 4 == 3 { line(i) } else { line(i % 4) })),
-            join((0..n).map(|i| if i % 4 == 3 { line(n + i) } else { line(i % 4) })),
-        )),
+        (
+            "the same start, other ends",
+            (
+                join((0..n).map(|i| if i % 4 == 3 { line(i) } else { line(i % 4) })),
+                join((0..n).map(|i| if i % 4 == 3 { line(n + i) } else { line(i % 4) })),
+            ),
+        ),
         ("no line at all", twice("x".repeat(bytes))),
         ("empty lines", twice("\n".repeat(bytes))),
     ]
@@ -115,9 +125,10 @@ fn doubled_inputs_cost_at_most_twice() {
     let plans: [(&str, Box<Build>); 3] = [
         ("safe", Box::new(|| Compress::builder().plan("safe"))),
         ("session-dedup", Box::new(|| Compress::builder().plan("session-dedup"))),
-        ("no run is long enough", Box::new(|| {
-            Compress::builder().steps([Step::new("session-dedup").with("min_lines", 100_000)])
-        })),
+        (
+            "no run is long enough",
+            Box::new(|| Compress::builder().steps([Step::new("session-dedup").with("min_lines", 100_000)])),
+        ),
     ];
     for (plan, build) in &plans {
         for ((name, small), (_, large)) in inputs(160_000).into_iter().zip(inputs(320_000)) {

@@ -20,7 +20,8 @@ fn body(text: &str, is_error: bool, sealed: bool) -> Vec<u8> {
     if sealed {
         block["citations"] = json!([{"type": "char_location"}]);
     }
-    let result = json!({"type": "tool_result", "tool_use_id": "t1", "content": [block], "is_error": is_error});
+    let result =
+        json!({"type": "tool_result", "tool_use_id": "t1", "content": [block], "is_error": is_error});
     let call = json!({"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "make"}});
     let messages = json!([
         {"role": "user", "content": "go"},
@@ -64,7 +65,11 @@ fn each_gate_passes_one_and_refuses_one() {
         ("other words go", Loss::Lossy, |t| t.replace("all of it went well", ""), None),
     ];
     for (name, loss, change, wanted) in table {
-        let out = run(&only(Own::says("own", loss, change), MemoLimits::none()), wire::ANTHROPIC, body(TEXT, false, false));
+        let out = run(
+            &only(Own::says("own", loss, change), MemoLimits::none()),
+            wire::ANTHROPIC,
+            body(TEXT, false, false),
+        );
         assert_eq!(reason(&out), wanted, "{name}, {loss:?}");
         assert_eq!(out.body != body(TEXT, false, false), wanted.is_none(), "{name}, {loss:?}");
     }
@@ -93,7 +98,9 @@ fn texts_that_must_stay_are_not_even_offered() {
 /// T-GT-10: the first step fails in some way; the text stays as it was for the second, which works.
 #[test]
 fn a_failing_engine_stops_nobody_else() {
-    let fails = |id, error: fn() -> Result<Edit, EngineError>| Own::new(EngineInfo::new(id, Loss::Lossless), move |_, _| error());
+    let fails = |id, error: fn() -> Result<Edit, EngineError>| {
+        Own::new(EngineInfo::new(id, Loss::Lossless), move |_, _| error())
+    };
     let table = [
         (fails("errs", || Err(EngineError::new("broken", "gave up"))), "engine_error", true),
         (fails("panics", || panic!("on purpose")), "engine_panic", true),
@@ -103,7 +110,8 @@ fn a_failing_engine_stops_nobody_else() {
     for (first, wanted, noted) in table {
         let id = first.info_id();
         let second = Own::says("halves", Loss::Lossless, halve);
-        let compressor = Compress::builder().engine(first).engine(second).plan(format!("{id},halves")).build().unwrap();
+        let compressor =
+            Compress::builder().engine(first).engine(second).plan(format!("{id},halves")).build().unwrap();
         let out = run(&compressor, wire::ANTHROPIC, body(TEXT, false, false));
         assert_eq!(reason_of(&out, 0), [wanted]);
         assert!(out.receipt.applied && out.receipt.steps[1].segments_changed == 1, "{id}");
@@ -127,9 +135,14 @@ fn a_text_that_takes_as_much_room_in_the_body_stays() {
         (halve, None),
     ];
     for (change, wanted) in table {
-        let (own, after) = (Own::says("own", Loss::Lossless, change), Own::says("after", Loss::Lossless, |t| t.into()));
+        let (own, after) =
+            (Own::says("own", Loss::Lossless, change), Own::says("after", Loss::Lossless, |t| t.into()));
         let build = Compress::builder().engine(own).engine(after).plan("own,after");
-        let out = run(&build.tokenizer(Arc::new(Words)).build().unwrap(), wire::ANTHROPIC, body(TEXT, false, false));
+        let out = run(
+            &build.tokenizer(Arc::new(Words)).build().unwrap(),
+            wire::ANTHROPIC,
+            body(TEXT, false, false),
+        );
         assert_eq!(out.receipt.reverted, None);
         assert_eq!(reason_of(&out, 0).first().copied(), wanted);
         assert_eq!(out.receipt.applied, wanted.is_none());
@@ -151,7 +164,9 @@ fn identity(out: &Compressed) -> Result<(), String> {
     let mut left = 1.0;
     let mut tokens = receipt.tokens_before;
     for step in &receipt.steps {
-        if step.request_tokens_in != tokens || step.tokens_in - step.tokens_out != tokens - step.request_tokens_out {
+        if step.request_tokens_in != tokens
+            || step.tokens_in - step.tokens_out != tokens - step.request_tokens_out
+        {
             return Err(format!("step {} does not go on where the one before ended", step.engine));
         }
         tokens = step.request_tokens_out;
@@ -164,7 +179,9 @@ fn identity(out: &Compressed) -> Result<(), String> {
         () if receipt.tokens_before > 0 && !receipt.steps.is_empty() && (left - whole).abs() > 1e-9 => {
             Err(format!("steps leave {left}, the whole {whole}"))
         }
-        () if tokens != receipt.tokens_after && !receipt.steps.is_empty() => Err("the last step ends elsewhere".to_owned()),
+        () if tokens != receipt.tokens_after && !receipt.steps.is_empty() => {
+            Err("the last step ends elsewhere".to_owned())
+        }
         () if receipt.tokens_after > receipt.tokens_before => Err("more tokens than before".to_owned()),
         () if receipt.bytes_after > receipt.bytes_before => Err("more bytes than before".to_owned()),
         () if by_kind != receipt.tokens_after => Err("the kinds do not add up".to_owned()),
@@ -213,7 +230,9 @@ fn figures_of_random_plans_fit_on_sessions_and_random_bodies() {
         let out = run(&compressor("safe", MemoLimits::none()), session.wire, body.clone());
         assert_eq!(structure(&out.body), structure(&body), "{}", session.name);
         assert_eq!(identity(&out), Ok(()), "{}", session.name);
-        assert!(paired(&body) > 0 || session.wire == wire::GEMINI || structure(&body) == structure(&out.body));
+        assert!(
+            paired(&body) > 0 || session.wire == wire::GEMINI || structure(&body) == structure(&out.body)
+        );
     }
 }
 
@@ -239,7 +258,10 @@ fn the_checks_catch_figures_and_bodies_that_are_off() {
     let id = text.split_once("\"tool_call_id\":\"").unwrap().1.split('"').next().unwrap();
     let other = text.replace(&format!("\"tool_call_id\":\"{id}\""), "\"tool_call_id\":\"other\"");
     assert!(paired(other.as_bytes()) < paired(&body) && structure(other.as_bytes()) != structure(&body));
-    assert_ne!(structure(text.replacen("\"role\":\"tool\"", "\"role\":\"user\"", 1).as_bytes()), structure(&body));
+    assert_ne!(
+        structure(text.replacen("\"role\":\"tool\"", "\"role\":\"user\"", 1).as_bytes()),
+        structure(&body)
+    );
     let mut value: Value = serde_json::from_slice(&body).unwrap();
     value["messages"].as_array_mut().unwrap().pop();
     assert_ne!(structure(value.to_string().as_bytes()), structure(&body));

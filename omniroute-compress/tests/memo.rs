@@ -39,7 +39,10 @@ fn same_outcome(
             return Err(format!("{}: other bytes at {cut}", session.name));
         }
         if with.1 != without.1 {
-            return Err(format!("{}: another receipt at {cut}: {:?} and {:?}", session.name, with.1, without.1));
+            return Err(format!(
+                "{}: another receipt at {cut}: {:?} and {:?}",
+                session.name, with.1, without.1
+            ));
         }
     }
     Ok(())
@@ -49,7 +52,8 @@ fn same_outcome(
 fn bytes_and_receipts_are_the_same_with_and_without_memo() {
     for session in common::all() {
         let cuts = session.cuts(4);
-        let (with, without) = (compressor("safe", MemoLimits::default()), compressor("safe", MemoLimits::none()));
+        let (with, without) =
+            (compressor("safe", MemoLimits::default()), compressor("safe", MemoLimits::none()));
         let mut send = |body| run(&with, session.wire, body);
         same_outcome(&session, &cuts, &mut send, &without).unwrap();
         // Once more, now that all is known.
@@ -91,7 +95,13 @@ fn results_after(session: &Session, body: Vec<u8>, known: usize) -> Vec<SegmentI
     let request = ChatRequest::parse(session.wire, body).unwrap();
     let transcript = Transcript::of(&request).unwrap();
     let fresh = |id: &SegmentId| id.message as usize >= known;
-    transcript.segments().iter().filter(|s| s.kind == SegmentKind::ToolResult).map(|s| s.id).filter(fresh).collect()
+    transcript
+        .segments()
+        .iter()
+        .filter(|s| s.kind == SegmentKind::ToolResult)
+        .map(|s| s.id)
+        .filter(fresh)
+        .collect()
 }
 
 /// T-ME-02: each body asks only about results that the one before did not have.
@@ -210,7 +220,8 @@ fn another_version_setting_plan_or_counter_is_another_key() {
     let body = session.first(20);
     let print = |compressor: &Compress| run(compressor, session.wire, body.clone()).receipt.fingerprint;
     let versioned = |version| {
-        let engine = Own::new(EngineInfo::new("own", Loss::Lossless).version(version), |_, _| Ok(Edit::Keep("no")));
+        let engine =
+            Own::new(EngineInfo::new("own", Loss::Lossless).version(version), |_, _| Ok(Edit::Keep("no")));
         print(&only(engine, MemoLimits::default()))
     };
     assert_eq!(versioned(1), versioned(1));
@@ -251,7 +262,11 @@ fn a_hundred_threads_share_one_compressor() {
                 scope.spawn(move || {
                     for i in shuffled(bodies.len(), n + 1).into_iter().take(3) {
                         let (session, body) = &bodies[i];
-                        assert!(outcome(&run(shared, session.wire, body.clone())) == wanted[i], "{}", session.name);
+                        assert!(
+                            outcome(&run(shared, session.wire, body.clone())) == wanted[i],
+                            "{}",
+                            session.name
+                        );
                     }
                 });
             }
@@ -275,7 +290,8 @@ fn a_text_that_stays_and_its_surroundings_that_change_are_not_confused() {
         vec![random::Turn::Said("and".into()), turn(0, 0, false), turn(1, 1, false)],
     ];
     for wire in random::WIRES {
-        let (shared, plain) = (compressor("safe", MemoLimits::default()), compressor("safe", MemoLimits::none()));
+        let (shared, plain) =
+            (compressor("safe", MemoLimits::default()), compressor("safe", MemoLimits::none()));
         for talk in &talks {
             let session = random::session(wire, talk);
             let mut send = |body| run(&shared, wire, body);
@@ -294,7 +310,14 @@ fn what_an_engine_sees_of_other_texts_is_part_of_the_key() {
     };
     let engine = || Own::new(EngineInfo::new("asks", Loss::Lossless), move |view, _| asks(view));
     let text: String = (0..30).map(|n| random::file_line(0, n) + "\n").collect();
-    let used = random::Turn::Used { tool: 0, target: 0, text, written: String::new(), is_error: false, in_two: false };
+    let used = random::Turn::Used {
+        tool: 0,
+        target: 0,
+        text,
+        written: String::new(),
+        is_error: false,
+        in_two: false,
+    };
     for wire in random::WIRES {
         let (shared, plain) = (only(engine(), MemoLimits::default()), only(engine(), MemoLimits::none()));
         for said in ["show it", "show it in full", "show it"] {

@@ -50,7 +50,11 @@ fn every_session_is_sent_append_only_with_memo_without_and_evicted() {
             same("lengths in another order", MemoLimits::default(), &order);
             if plan == "safe" {
                 same("a memo of 3 texts", MemoLimits::default().entries(3), &order);
-                same("a memo of 40 texts and 64 KiB", MemoLimits::default().entries(40).bytes(64 << 10), &order);
+                same(
+                    "a memo of 40 texts and 64 KiB",
+                    MemoLimits::default().entries(40).bytes(64 << 10),
+                    &order,
+                );
             }
         }
     }
@@ -96,7 +100,14 @@ fn the_check_catches_rules_that_look_at_the_end_and_engines_with_a_state() {
 /// A whole body that shrinks or grows decides nothing about one text: the next body would decide otherwise.
 #[test]
 fn no_text_depends_on_what_the_whole_body_weighs() {
-    let turn = |text: String| random::Turn::Used { tool: 3, target: 0, text, written: String::new(), is_error: false, in_two: false };
+    let turn = |text: String| random::Turn::Used {
+        tool: 3,
+        target: 0,
+        text,
+        written: String::new(),
+        is_error: false,
+        in_two: false,
+    };
     let talk = [turn("few words ".repeat(20)), turn("many words here ".repeat(400))];
     let session = random::session(random::WIRES[0], &talk);
     // Fewer words each time, but the first result takes more room in the body, or just as much.
@@ -105,7 +116,8 @@ fn no_text_depends_on_what_the_whole_body_weighs() {
             0..1000 => control.repeat(count - 1) + "x",
             _ => "short".to_owned(),
         });
-        let compressor = Compress::builder().engine(engine).plan("escapes").tokenizer(Arc::new(Words)).build().unwrap();
+        let compressor =
+            Compress::builder().engine(engine).plan("escapes").tokenizer(Arc::new(Words)).build().unwrap();
         let outputs = check(&session, &session.cuts(9), &mut send(&compressor, &session)).unwrap();
         assert!(outputs.last().unwrap().len() < 1500, "the second result is short");
     }
@@ -118,7 +130,10 @@ fn truncate_results(message: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(truncate_results),
         Value::Object(members) => {
             let keys = ["content", "output", "parts", "functionResponse", "response", "text"];
-            members.iter_mut().filter(|(k, _)| keys.contains(&k.as_str())).for_each(|(_, v)| truncate_results(v));
+            members
+                .iter_mut()
+                .filter(|(k, _)| keys.contains(&k.as_str()))
+                .for_each(|(_, v)| truncate_results(v));
         }
         _ => {}
     }
@@ -205,7 +220,10 @@ fn hashes() -> BTreeMap<String, String> {
         for plan in PLANS {
             let compressor = compressor(plan, MemoLimits::default());
             for k in session.cuts(2) {
-                put(format!("{}/{plan}/{k}", session.name), &run(&compressor, session.wire, session.first(k)).body);
+                put(
+                    format!("{}/{plan}/{k}", session.name),
+                    &run(&compressor, session.wire, session.first(k)).body,
+                );
             }
         }
     }
@@ -251,7 +269,11 @@ fn a_growing_session_costs_its_new_text_once() {
         worked += first.engine_bytes;
 
         let again = run(&compressor, session.wire, body).receipt;
-        assert_eq!((again.engine_bytes, again.memo.misses, again.memo.hits), (0, 0, known), "a retry is free");
+        assert_eq!(
+            (again.engine_bytes, again.memo.misses, again.memo.hits),
+            (0, 0, known),
+            "a retry is free"
+        );
     }
     let body = session.first(*ends.last().unwrap());
     let all: usize = texts_of_tools(&session, &body).iter().sum();
@@ -260,7 +282,8 @@ fn a_growing_session_costs_its_new_text_once() {
 
     // The twin: a compressor that remembers nothing does the history again each turn.
     let forgetful = common::engines::compressor("safe", MemoLimits::none());
-    let redone: u64 = ends.iter().map(|e| run(&forgetful, session.wire, session.first(*e)).receipt.engine_bytes).sum();
+    let redone: u64 =
+        ends.iter().map(|e| run(&forgetful, session.wire, session.first(*e)).receipt.engine_bytes).sum();
     assert!(redone as f64 > 1.05 * all as f64, "the bound would not notice: {redone} for {all}");
 }
 

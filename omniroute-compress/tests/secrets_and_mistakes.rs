@@ -16,7 +16,8 @@ fn body() -> Vec<u8> {
     let rows: Vec<_> = (0..30).map(|n| json!({"id": n, "token": SECRET, "state": "ready"})).collect();
     let coloured = format!("\u{1b}[31m{lines}\u{1b}[0m\n\n\n\n");
     let mut messages = vec![json!({"role": "user", "content": "look"})];
-    let texts = [lines.clone(), json!(rows).to_string(), coloured, lines.clone(), format!("{lines}and more\n")];
+    let texts =
+        [lines.clone(), json!(rows).to_string(), coloured, lines.clone(), format!("{lines}and more\n")];
     for (n, text) in texts.iter().enumerate() {
         let arguments = json!({"command": format!("cargo test {SECRET} {n}")}).to_string();
         let call = json!({"id": format!("c{n}"), "type": "function", "function": {"name": "bash", "arguments": arguments}});
@@ -73,7 +74,9 @@ fn bodies_that_cannot_be_read_are_not_quoted_either() {
         format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{SECRET}\"}} {SECRET}]}}"),
         SECRET.to_owned(),
         format!("{{\"messages\":[{{\"role\":[\"{SECRET}\"],\"content\":\"{SECRET}\"}}]}}"),
-        format!("{{\"messages\":[{{\"role\":\"user\",\"content\":{{\"a\":\"{SECRET}\"}},\"content\":\"{SECRET}\"}}]}}"),
+        format!(
+            "{{\"messages\":[{{\"role\":\"user\",\"content\":{{\"a\":\"{SECRET}\"}},\"content\":\"{SECRET}\"}}]}}"
+        ),
         format!("{{\"messages\":\"{SECRET}\",\"messages\":[]}}"),
         format!("{{\"text\":\"{SECRET}\"}}"),
         format!("{{\"messages\":[\"{SECRET}\"]}}"),

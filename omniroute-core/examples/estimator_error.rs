@@ -72,10 +72,7 @@ struct Counters {
 impl Counters {
     fn count(&self, text: &str) -> Counts {
         let both = |n: usize| {
-            (
-                self.exact[n].encode_ordinary(text).len() as u64,
-                u64::from(self.estimate[n].count(text)),
-            )
+            (self.exact[n].encode_ordinary(text).len() as u64, u64::from(self.estimate[n].count(text)))
         };
         Counts([both(0), both(1)])
     }
@@ -102,14 +99,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "session", "use", "o200k", "estimate", "error", "cl100k", "estimate", "error"
     );
     for path in &files {
-        let name = path
-            .file_name()
-            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let side = if FITTED.contains(&name.as_str()) {
-            "fit"
-        } else {
-            "held"
-        };
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let side = if FITTED.contains(&name.as_str()) { "fit" } else { "held" };
         let file: Value = serde_json::from_str(&std::fs::read_to_string(path)?)?;
         for (n, session) in sessions(file).iter().enumerate() {
             let texts = texts(session);
@@ -159,10 +150,7 @@ fn find_files() -> Result<(Vec<PathBuf>, usize), Box<dyn Error>> {
         Some(folder) => PathBuf::from(folder),
         None => crate_dir.join("../../shared/data"),
     };
-    let wanted = OWN
-        .iter()
-        .map(|name| own.join(name))
-        .chain(SHARED.iter().map(|name| shared.join(name)));
+    let wanted = OWN.iter().map(|name| own.join(name)).chain(SHARED.iter().map(|name| shared.join(name)));
     let (found, missing): (Vec<_>, Vec<_>) = wanted.partition(|path| path.is_file());
     Ok((found, missing.len()))
 }
@@ -211,23 +199,14 @@ fn billed_growth(texts: &[SessionText], usage: &[Usage], counters: &Counters) ->
             .iter()
             .filter(|text| text.index > before.index && text.index < after.index)
             .filter(|text| !is_answer(text))
-            .chain(
-                texts
-                    .iter()
-                    .filter(|text| cut_off && text.index == before.index)
-                    .filter(is_answer),
-            )
+            .chain(texts.iter().filter(|text| cut_off && text.index == before.index).filter(is_answer))
             .collect();
         let growth = Growth {
             billed: after.input - before.input - if cut_off { 0 } else { before.output },
             estimate: added.iter().map(|text| estimate(text)).sum(),
             exact: added.iter().map(|text| exact(text)).sum(),
         };
-        let model = if cut_off {
-            format!("{} (with answers)", before.model)
-        } else {
-            before.model.clone()
-        };
+        let model = if cut_off { format!("{} (with answers)", before.model) } else { before.model.clone() };
         // A prompt that shrank was rebuilt; small additions are mostly framing; far from any factor, something else was
         // added that the recording does not hold.
         if growth.estimate >= 50
@@ -241,19 +220,12 @@ fn billed_growth(texts: &[SessionText], usage: &[Usage], counters: &Counters) ->
 }
 
 fn per_cent(estimate: f64, exact: f64) -> f64 {
-    if exact > 0.0 {
-        100.0 * (estimate / exact - 1.0)
-    } else {
-        0.0
-    }
+    if exact > 0.0 { 100.0 * (estimate / exact - 1.0) } else { 0.0 }
 }
 
 fn row(counts: &Counts) -> String {
     let cell = |(exact, estimate): (u64, u64)| {
-        format!(
-            "{exact:8} {estimate:8} {:+6.2}%",
-            per_cent(estimate as f64, exact as f64)
-        )
+        format!("{exact:8} {estimate:8} {:+6.2}%", per_cent(estimate as f64, exact as f64))
     };
     format!("{} {}", cell(counts.0[0]), cell(counts.0[1]))
 }
@@ -296,16 +268,12 @@ fn print_growth(model: &str, list: &[Growth]) {
         estimate as f64 * f64::from(Estimator::for_model(model).count(&probe)) / bare
     };
     let sum = |odd: Option<bool>| {
-        list.iter()
-            .enumerate()
-            .filter(|(n, _)| odd.is_none_or(|odd| (n % 2 == 1) == odd))
-            .fold((0, 0, 0), |(billed, estimate, exact), (_, growth)| {
-                (
-                    billed + growth.billed,
-                    estimate + growth.estimate,
-                    exact + growth.exact,
-                )
-            })
+        list.iter().enumerate().filter(|(n, _)| odd.is_none_or(|odd| (n % 2 == 1) == odd)).fold(
+            (0, 0, 0),
+            |(billed, estimate, exact), (_, growth)| {
+                (billed + growth.billed, estimate + growth.estimate, exact + growth.exact)
+            },
+        )
     };
     let (even, odd, all) = (sum(Some(false)), sum(Some(true)), sum(None));
     println!(

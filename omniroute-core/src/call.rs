@@ -1,22 +1,41 @@
 //! What a tool call asked for: tool, command line, path, texts it carries.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use crate::conversation::{Arguments, ToolCall};
 use crate::doc::{Doc, Kind, NodeId};
 
 /// Members that hold a command line, in the order in which they are tried.
-const COMMAND_KEYS: [&str; 9] =
-    ["command", "cmd", "commands", "script", "shell_command", "bash_command", "commandLine", "command_line", "args"];
+const COMMAND_KEYS: [&str; 9] = [
+    "command",
+    "cmd",
+    "commands",
+    "script",
+    "shell_command",
+    "bash_command",
+    "commandLine",
+    "command_line",
+    "args",
+];
 
 /// Members that hold the path of the file a tool works on.
 const PATH_KEYS: [&str; 11] = [
-    "path", "file_path", "filePath", "filename", "file", "target_file", "absolute_path", "relative_path",
-    "notebook_path", "uri", "url",
+    "path",
+    "file_path",
+    "filePath",
+    "filename",
+    "file",
+    "target_file",
+    "absolute_path",
+    "relative_path",
+    "notebook_path",
+    "uri",
+    "url",
 ];
 
 /// A tool call, decoded.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {
     /// Name of the tool; empty if the wire does not say.
@@ -28,6 +47,13 @@ pub struct Call {
     /// The file the tool works on, where an argument names one.
     pub path: Option<String>,
     label: Option<String>,
+}
+
+impl fmt::Debug for Call {
+    /// The tool only: a command may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("tool", &self.tool).finish_non_exhaustive()
+    }
 }
 
 impl Call {
@@ -80,7 +106,8 @@ impl Call {
                 self.command = Some(text.into_owned());
                 break;
             }
-            let words: Vec<String> = doc.elements(value).filter_map(|w| doc.str(w)).map(|w| w.into_owned()).collect();
+            let words: Vec<String> =
+                doc.elements(value).filter_map(|w| doc.str(w)).map(|w| w.into_owned()).collect();
             if key == "commands" && !words.is_empty() {
                 self.command = Some(words.join("\n")); // a list of lines, not of words
                 break;
@@ -117,7 +144,9 @@ impl Call {
 /// `["bash", "-lc", "pytest -q"]` is the line `pytest -q`; other lists are joined.
 fn command_line(words: &[String]) -> String {
     match words {
-        [shell, flag, line] if is_shell(shell) && flag.starts_with('-') && flag.ends_with('c') => line.clone(),
+        [shell, flag, line] if is_shell(shell) && flag.starts_with('-') && flag.ends_with('c') => {
+            line.clone()
+        }
         _ => words.join(" "),
     }
 }
@@ -128,7 +157,6 @@ fn is_shell(word: &str) -> bool {
 }
 
 /// Arguments of a call, parsed.
-#[derive(Debug)]
 pub(crate) enum Opened<'d> {
     /// A JSON value: in the body, or a document of its own inside a string.
     Json(Cow<'d, Doc>, NodeId),

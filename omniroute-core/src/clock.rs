@@ -23,7 +23,9 @@ impl Mono {
 }
 
 /// Milliseconds since 1970-01-01 UTC; for what is stored and for vendors' times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 pub struct UnixMs(pub i64);
 
 /// One reading of both clocks, taken together.

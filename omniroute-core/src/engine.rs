@@ -170,7 +170,7 @@ pub enum Edit {
 }
 
 /// A new text.
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[non_exhaustive]
 pub struct Replacement {
     /// The text.
@@ -183,6 +183,14 @@ pub struct Replacement {
     pub undo: Option<String>,
     /// Where the original can be fetched.
     pub recoverable: Vec<BlobId>,
+}
+
+impl Debug for Replacement {
+    /// The size of the text only: it may hold secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("Replacement");
+        out.field("bytes", &self.text.len()).field("techniques", &self.techniques).finish_non_exhaustive()
+    }
 }
 
 impl Replacement {

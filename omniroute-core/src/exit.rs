@@ -10,11 +10,7 @@ pub(crate) fn exit_code(text: &str) -> Option<i32> {
 }
 
 fn header(text: &str) -> Option<i32> {
-    let mut lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .take(8);
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(8);
     let first = code(lines.next()?, true);
     let (mut found, mut framed) = (None, false);
     for (index, line) in lines.enumerate() {
@@ -52,11 +48,7 @@ fn code(line: &str, header: bool) -> Option<i32> {
         head.eq_ignore_ascii_case(phrase).then_some(rest)
     })?;
     let number = rest.strip_prefix(':').unwrap_or(rest).strip_prefix(' ')?.trim();
-    let number = if header {
-        number
-    } else {
-        number.strip_suffix('.').unwrap_or(number)
-    };
+    let number = if header { number } else { number.strip_suffix('.').unwrap_or(number) };
     let digits = number.strip_prefix('-').unwrap_or(number);
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
         .then(|| number.parse().ok())
@@ -74,10 +66,7 @@ mod tests {
             ("ok\n[exit code: 101]\n", Some(101)),
             ("a\n\nCommand exited with code 2\n", Some(2)),
             ("Exit code: 0\nWall time: 0.2 seconds\nOutput:\nx\n", Some(0)),
-            (
-                "Chunk ID: 1\nWall time: 1\nProcess exited with code 127\nOutput:\nx",
-                Some(127),
-            ),
+            ("Chunk ID: 1\nWall time: 1\nProcess exited with code 127\nOutput:\nx", Some(127)),
             ("Exit code 128\nfatal: no", Some(128)),
             (
                 "Output: x\nError: (none)\nExit Code: 1\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 5",
@@ -86,10 +75,7 @@ mod tests {
             ("--- FAIL\nexit status 1\nFAIL\tpkg\t0.1s\n", Some(1)),
             ("(exit code -1)", Some(-1)),
             ("Process exited with code 3.", Some(3)),
-            (
-                "Exit code: 1\nWall time: 1 s\nOutput:\nmore\n[exit code 2]",
-                Some(1),
-            ),
+            ("Exit code: 1\nWall time: 1 s\nOutput:\nmore\n[exit code 2]", Some(1)),
             ("see exit code 3 for details", None),
             ("exit code 3\nis described\nin the\nhandbook\nof it", Some(3)),
             ("a\nexit code: 3\nb\nc\nd\ne", None),

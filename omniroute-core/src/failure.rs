@@ -117,6 +117,10 @@ mod tests {
     fn the_message_starts_with_the_code() {
         let failure = Failure::new(FailureKind::RateLimited, Scope::Connection, "60 calls a minute");
         assert_eq!(failure.to_string(), "rate_limited: 60 calls a minute");
-        assert_eq!(serde_json::to_string(&failure.kind).unwrap(), "\"rate_limited\"", "code and serde name agree");
+        assert_eq!(
+            serde_json::to_string(&failure.kind).unwrap(),
+            "\"rate_limited\"",
+            "code and serde name agree"
+        );
     }
 }

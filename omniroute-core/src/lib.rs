@@ -22,23 +22,22 @@ pub mod wire;
 pub use blob::{BlobError, BlobId, BlobStore, MemoryBlobs};
 pub use call::Call;
 pub use clock::{Clock, Moment, Mono, UnixMs};
-pub use conversation::{
-    Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn,
-};
+pub use conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
 pub use diagnostic::Diagnostic;
 pub use doc::{
-    DEFAULT_MAX_BYTES, Doc, DocError, Elements, JsonStr, Kind, Members, NodeId, Patch, PatchError, Rule, escape,
-    escape_into,
+    DEFAULT_MAX_BYTES, Doc, DocError, Elements, JsonStr, Kind, Members, NodeId, Patch, PatchError, Rule,
+    escape, escape_into,
 };
 pub use engine::{
-    CompressionEngine, Compressor, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement,
-    SegmentView, Sources,
+    CompressionEngine, Compressor, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss,
+    Replacement, SegmentView, Sources,
 };
 pub use failure::{Failure, FailureKind, Scope};
 pub use host::{Body, Env, HttpTransport, Inline, Offload, TransportError};
 pub use ids::{Principal, SessionId};
 pub use receipt::{
-    CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place, SegmentLog, Skip, StepReceipt,
+    CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place, SegmentLog, Skip,
+    StepReceipt,
 };
 pub use request::{ApplyError, ChatRequest};
 pub use segment::{Frozen, Segment, SegmentId, SegmentKind, Transcript};

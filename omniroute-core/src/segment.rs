@@ -13,7 +13,9 @@ use crate::request::ChatRequest;
 
 /// Where a segment stands: message, block in the message, part in the block; all from 0.
 /// System text outside the messages has `message == u32::MAX`, tool definitions have `u32::MAX - 1`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct SegmentId {
     /// Index of the message or input item.
     pub message: u32,
@@ -85,10 +87,18 @@ pub struct Segment<'d> {
 
 #[derive(Clone, Copy)]
 enum Source<'d> {
-    Literal { doc: &'d Doc, text: Text<'d> },
-    Json { doc: &'d Doc, node: NodeId },
+    Literal {
+        doc: &'d Doc,
+        text: Text<'d>,
+    },
+    Json {
+        doc: &'d Doc,
+        node: NodeId,
+    },
     /// A call without arguments.
-    Empty { doc: &'d Doc },
+    Empty {
+        doc: &'d Doc,
+    },
 }
 
 struct Decoded<'d> {
@@ -265,7 +275,8 @@ fn open_envelope(whole: &str) -> Option<Decoded<'static>> {
     let output = doc.get(root, "output")?;
     let text = doc.str(output)?.into_owned();
     let metadata = doc.get(root, "metadata").unwrap_or(root);
-    let exit_code = doc.get(metadata, "exit_code").and_then(|n| doc.integer(n)).and_then(|n| i32::try_from(n).ok());
+    let exit_code =
+        doc.get(metadata, "exit_code").and_then(|n| doc.integer(n)).and_then(|n| i32::try_from(n).ok());
     Some(Decoded { text: Cow::Owned(text), envelope: Some((doc, output)), exit_code })
 }
 
@@ -300,7 +311,13 @@ impl<'d> Transcript<'d> {
 
     /// Flattens a reading of `doc`.
     pub fn from_conversation(doc: &'d Doc, conversation: &Conversation<'d>) -> Self {
-        let mut builder = Builder { doc, segments: Vec::new(), calls: HashMap::new(), by_name: HashMap::new(), answered: HashSet::new() };
+        let mut builder = Builder {
+            doc,
+            segments: Vec::new(),
+            calls: HashMap::new(),
+            by_name: HashMap::new(),
+            answered: HashSet::new(),
+        };
         for (index, tool) in conversation.tools.iter().enumerate() {
             let id = SegmentId { message: u32::MAX - 1, block: index as u32, part: 0 };
             let source = Source::Json { doc, node: tool.node };
@@ -359,7 +376,8 @@ impl<'d> Builder<'d> {
         };
         let message = turn.index.unwrap_or(u32::MAX);
         // Signed reasoning vouches for the message it stands in.
-        let sealed = turn.role == Role::Assistant && turn.parts.iter().any(|p| matches!(p, Part::Reasoning { .. }));
+        let sealed =
+            turn.role == Role::Assistant && turn.parts.iter().any(|p| matches!(p, Part::Reasoning { .. }));
         for (block, part) in turn.parts.iter().enumerate() {
             let id = SegmentId { message, block: block as u32, part: 0 };
             match part {
@@ -387,7 +405,9 @@ impl<'d> Builder<'d> {
         let source = match call.arguments {
             Arguments::None => Source::Empty { doc: self.doc },
             Arguments::Json(node) => Source::Json { doc: self.doc, node },
-            Arguments::Text(node, text) | Arguments::Free(node, text) => Source::Literal { doc: self.doc, text: Text::new(node, text) },
+            Arguments::Text(node, text) | Arguments::Free(node, text) => {
+                Source::Literal { doc: self.doc, text: Text::new(node, text) }
+            }
         };
         let mut segment = Segment::new(id, SegmentKind::ToolCall, source);
         segment.tool = Some(*call);

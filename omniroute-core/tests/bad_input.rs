@@ -67,7 +67,11 @@ fn judge(case: &Case, reader: &Reader) -> Result<(), String> {
             // 128 levels and numbers beyond floats are more than serde_json reads.
             let Ok(value) = serde_json::from_slice::<Value>(&case.body) else { return Ok(()) };
             let last = read(case.wire, value.to_string().as_bytes()).map_err(|e| e.to_string())?;
-            if normal(&texts) == normal(&last) { Ok(()) } else { Err(format!("{}: reads {texts:?}", case.name)) }
+            if normal(&texts) == normal(&last) {
+                Ok(())
+            } else {
+                Err(format!("{}: reads {texts:?}", case.name))
+            }
         }
     }
 }
@@ -113,7 +117,15 @@ fn every_case_breaks_its_rule() {
 #[test]
 fn every_rule_has_cases() {
     let seen: HashSet<String> = cases().into_iter().map(|c| c.rule).collect();
-    let rules = [Rule::Utf8, Rule::Json, Rule::Surrogate, Rule::Trailing, Rule::Depth, Rule::DuplicateKey, Rule::Shape];
+    let rules = [
+        Rule::Utf8,
+        Rule::Json,
+        Rule::Surrogate,
+        Rule::Trailing,
+        Rule::Depth,
+        Rule::DuplicateKey,
+        Rule::Shape,
+    ];
     for rule in rules {
         assert!(seen.contains(rule.code()), "{}", rule.code());
     }
@@ -211,7 +223,9 @@ fn twin_unsound_errors_are_caught() {
     assert_eq!(sound(&DocError::at(Rule::Json, body, at, "expected `:` after a key"), body), Ok(()));
     let quoting = format!("no colon after {}", String::from_utf8_lossy(&body[11..at]));
     assert!(sound(&DocError::at(Rule::Json, body, at, quoting), body).is_err());
-    assert!(sound(&DocError::at(Rule::Json, &body[..at].to_ascii_lowercase(), at, "two\nlines"), body).is_err());
+    assert!(
+        sound(&DocError::at(Rule::Json, &body[..at].to_ascii_lowercase(), at, "two\nlines"), body).is_err()
+    );
     let bytes_for_characters: Vec<u8> = body.iter().map(|b| if b.is_ascii() { *b } else { b'x' }).collect();
     assert!(sound(&DocError::at(Rule::Json, &bytes_for_characters, at, "expected `:`"), body).is_err());
 }

@@ -5,10 +5,10 @@
 
 #[path = "../../fuzz/checks/doc.rs"]
 mod doc;
-#[path = "../../fuzz/checks/splice.rs"]
-mod splice;
 #[path = "support/fixtures.rs"]
 mod fixtures;
+#[path = "../../fuzz/checks/splice.rs"]
+mod splice;
 
 use omniroute_core::{Doc, DocError, PatchError, Rule, escape};
 use proptest::prelude::*;
@@ -30,9 +30,46 @@ enum Mutation {
 
 /// Pieces that decide about structure, numbers, strings and encodings.
 const PIECES: [&str; 40] = [
-    "{", "}", "[", "]", ",", ":", "\"", "\\", "\n", "\0", " ", "0", "-", ".", "e", "E+", "1e999", "-0", "01", "true",
-    "nul", "\\u", "\\ud83c", "\\udf0a", "\\ud83c\\udf0a", "\\u0000", "\\/", "\\x", "\u{feff}", "é", "\u{7f}",
-    "\u{2028}", "\u{c}", "\u{a0}", "{\"a\":", "[[[[[[[[", "]]]]]]]]", "\"k\":1,", "NaN", "/*",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "\\",
+    "\n",
+    "\0",
+    " ",
+    "0",
+    "-",
+    ".",
+    "e",
+    "E+",
+    "1e999",
+    "-0",
+    "01",
+    "true",
+    "nul",
+    "\\u",
+    "\\ud83c",
+    "\\udf0a",
+    "\\ud83c\\udf0a",
+    "\\u0000",
+    "\\/",
+    "\\x",
+    "\u{feff}",
+    "é",
+    "\u{7f}",
+    "\u{2028}",
+    "\u{c}",
+    "\u{a0}",
+    "{\"a\":",
+    "[[[[[[[[",
+    "]]]]]]]]",
+    "\"k\":1,",
+    "NaN",
+    "/*",
 ];
 
 fn run<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value) -> Result<(), String>) {
@@ -81,8 +118,11 @@ impl Mutation {
 /// JSON with spacing, escapes, duplicate keys and number spellings that a serialiser would not write.
 fn json() -> impl Strategy<Value = String> {
     let blank = || select(&["", "", " ", "\n\t", "\r\n "][..]);
-    let text = || prop_oneof![any::<String>().prop_map(|t| escape(&t)), Just("\"\\u00e9\\/\\ud83c\\udf0a\"".to_owned())];
-    let key = move || prop_oneof![text(), select(&["\"a\"", "\"\\u0061\"", "\"\""][..]).prop_map(str::to_owned)];
+    let text = || {
+        prop_oneof![any::<String>().prop_map(|t| escape(&t)), Just("\"\\u00e9\\/\\ud83c\\udf0a\"".to_owned())]
+    };
+    let key =
+        move || prop_oneof![text(), select(&["\"a\"", "\"\\u0061\"", "\"\""][..]).prop_map(str::to_owned)];
     let number = select(&["0", "-0", "1.0", "1E5", "-2e-3", "12345678901234567890", "1e999", "0.10"][..]);
     let leaf = prop_oneof![
         text(),
@@ -91,7 +131,8 @@ fn json() -> impl Strategy<Value = String> {
     ];
     let value = leaf.prop_recursive(6, 60, 6, move |inner| {
         let spaced = (blank(), inner, blank()).prop_map(|(a, v, b)| format!("{a}{v}{b}"));
-        let member = (blank(), key(), blank(), spaced.clone()).prop_map(|(a, k, b, v)| format!("{a}{k}{b}:{v}"));
+        let member =
+            (blank(), key(), blank(), spaced.clone()).prop_map(|(a, k, b, v)| format!("{a}{k}{b}:{v}"));
         prop_oneof![
             prop::collection::vec(spaced, 1..6).prop_map(|items| format!("[{}]", items.join(","))),
             prop::collection::vec(member, 1..6).prop_map(|items| format!("{{{}}}", items.join(","))),
@@ -121,7 +162,8 @@ fn agrees_with_serde_json_on_mutated_bodies() {
 
 #[test]
 fn agrees_with_serde_json_on_mutated_small_documents() {
-    let others: Vec<Vec<u8>> = ["[1,{\"a\":\"b\"}]", "{\"a\":[1.5e3,null]}"].map(|t| t.as_bytes().to_vec()).into();
+    let others: Vec<Vec<u8>> =
+        ["[1,{\"a\":\"b\"}]", "{\"a\":[1.5e3,null]}"].map(|t| t.as_bytes().to_vec()).into();
     run(1500, (json(), prop::collection::vec(mutation(), 0..3)), |(text, mutations)| {
         let mut bytes = text.into_bytes();
         mutations.iter().for_each(|m| m.apply(&mut bytes, &others));
@@ -227,7 +269,8 @@ fn edits_inside_edits_are_refused() {
     let inner = found.elements(list).next().unwrap();
     type Step = fn(&mut omniroute_core::Patch, omniroute_core::NodeId);
     let outer: [Step; 2] = [|p, n| p.set_str(n, "x"), |p, n| p.remove(n)];
-    let steps: [Step; 3] = [|p, n| p.set_str(n, "x"), |p, n| p.remove(n), |p, n| p.insert_before(n, "1").unwrap()];
+    let steps: [Step; 3] =
+        [|p, n| p.set_str(n, "x"), |p, n| p.remove(n), |p, n| p.insert_before(n, "1").unwrap()];
     for first in outer {
         for second in steps {
             for swap in [false, true] {
@@ -288,7 +331,8 @@ fn escaped_text_reads_back() {
 #[test]
 fn twin_escape_without_control_characters_is_caught() {
     let broken = |text: &str| {
-        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+        let quoted =
+            text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
         format!("\"{}\"", quoted.replace('\r', "\\r").replace('\u{8}', "\\b").replace('\u{c}', "\\f"))
     };
     assert_eq!(escapes(&broken, "a \"b\"\n\t\\"), Ok(()));

@@ -82,11 +82,7 @@ fn shared_sessions() -> (Vec<Session>, usize) {
     let data = match std::env::var_os("OMNIROUTE_DATA") {
         Some(folder) => {
             let folder = PathBuf::from(folder);
-            assert!(
-                folder.is_dir(),
-                "OMNIROUTE_DATA names no folder: {}",
-                folder.display()
-            );
+            assert!(folder.is_dir(), "OMNIROUTE_DATA names no folder: {}", folder.display());
             folder
         }
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"),
@@ -99,19 +95,10 @@ fn shared_sessions() -> (Vec<Session>, usize) {
             continue;
         };
         let is_session = |path: &PathBuf| {
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            [
-                ".openai.json",
-                ".anthropic.json",
-                ".responses.json",
-                ".gemini.json",
-            ]
-            .iter()
-            .any(|end| name.ends_with(end))
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            [".openai.json", ".anthropic.json", ".responses.json", ".gemini.json"]
+                .iter()
+                .any(|end| name.ends_with(end))
         };
         files.extend(list.map(|entry| entry.unwrap().path()).filter(is_session));
     }
@@ -120,13 +107,8 @@ fn shared_sessions() -> (Vec<Session>, usize) {
 }
 
 fn exact_counts(exact: &CoreBPE, sessions: &[Session]) -> Vec<u64> {
-    let count = |session: &Session| {
-        session
-            .texts
-            .iter()
-            .map(|text| exact.encode_ordinary(text).len() as u64)
-            .sum()
-    };
+    let count =
+        |session: &Session| session.texts.iter().map(|text| exact.encode_ordinary(text).len() as u64).sum();
     sessions.iter().map(count).collect()
 }
 
@@ -135,29 +117,16 @@ fn beyond_bounds(counter: &dyn Tokenizer, sessions: &[Session], exact: &[u64]) -
     let mut wrong = Vec::new();
     let mut pooled = (0, 0);
     for (session, &exact) in sessions.iter().zip(exact) {
-        let estimate: u64 = session
-            .texts
-            .iter()
-            .map(|text| u64::from(counter.count(text)))
-            .sum();
+        let estimate: u64 = session.texts.iter().map(|text| u64::from(counter.count(text))).sum();
         pooled = (pooled.0 + estimate, pooled.1 + exact);
         let error = 100.0 * (estimate as f64 / exact as f64 - 1.0);
         if error.abs() > ONE {
-            wrong.push(format!(
-                "{}: {}: {estimate} for {exact} ({error:+.2} %)",
-                counter.id(),
-                session.name
-            ));
+            wrong.push(format!("{}: {}: {estimate} for {exact} ({error:+.2} %)", counter.id(), session.name));
         }
     }
     let error = 100.0 * (pooled.0 as f64 / pooled.1 as f64 - 1.0);
     if error.abs() > POOLED {
-        wrong.push(format!(
-            "{}: pooled: {} for {} ({error:+.2} %)",
-            counter.id(),
-            pooled.0,
-            pooled.1
-        ));
+        wrong.push(format!("{}: pooled: {} for {} ({error:+.2} %)", counter.id(), pooled.0, pooled.1));
     }
     wrong
 }
@@ -172,10 +141,7 @@ fn check_both_vocabularies(sessions: &[Session]) {
         let wrong = beyond_bounds(&Estimator::new(family), sessions, &exact);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         // The same check catches the usual rule of thumb.
-        assert!(
-            !beyond_bounds(&Quarter, sessions, &exact).is_empty(),
-            "a quarter of the bytes passed"
-        );
+        assert!(!beyond_bounds(&Quarter, sessions, &exact).is_empty(), "a quarter of the bytes passed");
     }
 }
 
@@ -183,11 +149,7 @@ fn check_both_vocabularies(sessions: &[Session]) {
 fn broken_laws(counter: &dyn Tokenizer, texts: &[String]) -> Vec<String> {
     let mut wrong = Vec::new();
     if counter.count("") != 0 {
-        wrong.push(format!(
-            "{}: the empty text counts {}",
-            counter.id(),
-            counter.count("")
-        ));
+        wrong.push(format!("{}: the empty text counts {}", counter.id(), counter.count("")));
     }
     for text in ["a", " ", "\n", "\t", ".", "0", "é", "中", "😀", "\u{200b}", "\0"] {
         if counter.count(text) == 0 {
@@ -198,25 +160,14 @@ fn broken_laws(counter: &dyn Tokenizer, texts: &[String]) -> Vec<String> {
         let once = i64::from(counter.count(text));
         let twice = i64::from(counter.count(&format!("{text}{text}")));
         if (twice - 2 * once).abs() > 1 {
-            wrong.push(format!(
-                "{}: {once} once, {twice} twice: {:.40?}",
-                counter.id(),
-                text
-            ));
+            wrong.push(format!("{}: {once} once, {twice} twice: {:.40?}", counter.id(), text));
         }
     }
     wrong
 }
 
 fn families() -> [Family; 6] {
-    [
-        Family::O200k,
-        Family::Cl100k,
-        Family::Claude,
-        Family::ClaudeNew,
-        Family::Gemini,
-        Family::Other,
-    ]
+    [Family::O200k, Family::Cl100k, Family::Claude, Family::ClaudeNew, Family::Gemini, Family::Other]
 }
 
 #[test]
@@ -252,24 +203,17 @@ fn small_and_doubled_texts() {
         let wrong = broken_laws(&Estimator::new(family), &texts);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
-    assert!(
-        !broken_laws(&Lawless, &texts).is_empty(),
-        "the lawless counter passed"
-    );
+    assert!(!broken_laws(&Lawless, &texts).is_empty(), "the lawless counter passed");
 }
 
 #[test]
 fn hostile_texts_stay_bounded() {
-    for unit in [
-        "a", "zq", "aB1", "é", "中文", "😀", "=", "-+", " ", " \n", "_a", "'", "e's", "\u{301}",
-    ] {
+    for unit in ["a", "zq", "aB1", "é", "中文", "😀", "=", "-+", " ", " \n", "_a", "'", "e's", "\u{301}"]
+    {
         let text = unit.repeat(200_000 / unit.len());
         for family in families() {
             let count = Estimator::new(family).count(&text);
-            assert!(
-                (100..=400_000).contains(&count),
-                "{family:?} counts {count} for {unit:?} repeated"
-            );
+            assert!((100..=400_000).contains(&count), "{family:?} counts {count} for {unit:?} repeated");
         }
     }
     let letters = "a".repeat(1_000_000);

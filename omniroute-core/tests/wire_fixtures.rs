@@ -53,7 +53,7 @@ fn reading(request: &ChatRequest) -> Result<Reading, String> {
             s.kind,
             s.frozen,
             s.is_error,
-            s.exit_code(),
+            s.wire_exit_code(),
             transcript.call_of(s),
             s.as_call(),
         ),
@@ -98,7 +98,10 @@ fn by_splice(request: &ChatRequest, edits: &[(usize, String)]) -> Vec<u8> {
 
 /// A new text that is long enough for every wire to count as output, with everything that has to be escaped.
 fn new_text(n: usize) -> String {
-    format!("edit {n}: \"quoted\" \\ back\\u00e9slash\n\ttab\r\n\u{1b}[31mé🌊\u{2028} </s> {}", "0123456789".repeat(20))
+    format!(
+        "edit {n}: \"quoted\" \\ back\\u00e9slash\n\ttab\r\n\u{1b}[31mé🌊\u{2028} </s> {}",
+        "0123456789".repeat(20)
+    )
 }
 
 /// The editor changed the literals of `edits` and nothing else, and the body reads as before but for them.
@@ -184,7 +187,8 @@ fn an_edit_changes_its_literal_only() {
         let request = request(&fixture);
         for (index, _) in editable(&request) {
             let edit = [(index, new_text(index))];
-            only_its_literal(&request, &edit, &by_splice).unwrap_or_else(|e| panic!("{fixture} segment {index}: {e}"));
+            only_its_literal(&request, &edit, &by_splice)
+                .unwrap_or_else(|e| panic!("{fixture} segment {index}: {e}"));
             edits += 1;
         }
     }
@@ -195,7 +199,8 @@ fn an_edit_changes_its_literal_only() {
 fn all_edits_at_once_change_their_literals_only() {
     for fixture in bodies() {
         let request = request(&fixture);
-        let edits: Vec<(usize, String)> = editable(&request).into_iter().map(|(i, _)| (i, new_text(i))).collect();
+        let edits: Vec<(usize, String)> =
+            editable(&request).into_iter().map(|(i, _)| (i, new_text(i))).collect();
         only_its_literal(&request, &edits, &by_splice).unwrap_or_else(|e| panic!("{fixture}: {e}"));
     }
 }
@@ -209,7 +214,8 @@ fn writing_the_same_text_keeps_the_meaning() {
         for (index, node) in editable(&request) {
             let segment = &transcript.segments()[index];
             let same = [(index, segment.original().to_owned())];
-            only_its_literal(&request, &same, &by_splice).unwrap_or_else(|e| panic!("{fixture} {index}: {e}"));
+            only_its_literal(&request, &same, &by_splice)
+                .unwrap_or_else(|e| panic!("{fixture} {index}: {e}"));
             let bytes = by_splice(&request, &same);
             let span = request.doc().span(node);
             assert_eq!(segment.rewrites_exactly(), bytes == request.to_bytes(), "{fixture} {span:?}");
@@ -238,7 +244,8 @@ fn pointer(doc: &Doc, from: NodeId, node: NodeId) -> Option<String> {
     if from == node {
         return Some(String::new());
     }
-    let members = doc.members(from).map(|(k, v)| (doc.str(k).unwrap().replace('~', "~0").replace('/', "~1"), v));
+    let members =
+        doc.members(from).map(|(k, v)| (doc.str(k).unwrap().replace('~', "~0").replace('/', "~1"), v));
     let elements = doc.elements(from).enumerate().map(|(i, v)| (i.to_string(), v));
     members.chain(elements).find_map(|(name, v)| Some(format!("/{name}{}", pointer(doc, v, node)?)))
 }

@@ -74,7 +74,8 @@ impl Zones {
             self.reasoning += thoughts.iter().filter(|t| t.is_string()).count();
             let sealed = role == "assistant" && thoughts.iter().any(|t| !t.is_null());
             self.content(role, sealed, &message["content"], &["text"], &[]);
-            self.calls += list(message, "tool_calls").len() + usize::from(message["function_call"].is_object());
+            self.calls +=
+                list(message, "tool_calls").len() + usize::from(message["function_call"].is_object());
         }
     }
 
@@ -93,8 +94,16 @@ impl Zones {
             }
             for block in list(message, "content") {
                 match string(block, "type") {
-                    "text" => self.content(role, sealed, &Value::Array(vec![block.clone()]), &["text"], &["citations"]),
-                    "tool_result" => self.content("tool", false, &block["content"], &["text"], &["citations"]),
+                    "text" => self.content(
+                        role,
+                        sealed,
+                        &Value::Array(vec![block.clone()]),
+                        &["text"],
+                        &["citations"],
+                    ),
+                    "tool_result" => {
+                        self.content("tool", false, &block["content"], &["text"], &["citations"])
+                    }
                     "tool_use" => self.calls += 1,
                     "thinking" => self.reasoning += 1,
                     _ => {}
@@ -109,7 +118,11 @@ impl Zones {
         self.content("user", false, &body["input"], &[], &[]);
         let texts = ["input_text", "output_text", "text"];
         for item in list(body, "input") {
-            let kind = if item["type"].is_null() && item["role"].is_string() { "message" } else { string(item, "type") };
+            let kind = if item["type"].is_null() && item["role"].is_string() {
+                "message"
+            } else {
+                string(item, "type")
+            };
             match kind {
                 "message" if ["system", "developer", "user", "assistant"].contains(&string(item, "role")) => {
                     self.content(string(item, "role"), false, &item["content"], &texts, &["annotations"]);
@@ -129,7 +142,8 @@ impl Zones {
                     let output = inner.filter(|v| v.is_string()).or(object).unwrap_or(&item["output"]);
                     self.content("tool", false, output, &texts, &["annotations"]);
                 }
-                "function_call" | "custom_tool_call" | "local_shell_call" | "shell_call" | "apply_patch_call" => {
+                "function_call" | "custom_tool_call" | "local_shell_call" | "shell_call"
+                | "apply_patch_call" => {
                     self.calls += 1;
                 }
                 _ => {}
@@ -138,7 +152,8 @@ impl Zones {
     }
 
     fn gemini(&mut self, body: &Value) {
-        let either = |value: &Value, a: &str, b: &str| value.get(a).or(value.get(b)).cloned().unwrap_or_default();
+        let either =
+            |value: &Value, a: &str, b: &str| value.get(a).or(value.get(b)).cloned().unwrap_or_default();
         for group in list(body, "tools") {
             let declared = either(group, "functionDeclarations", "function_declarations");
             self.definitions += declared.as_array().map_or(1, Vec::len);
@@ -153,8 +168,10 @@ impl Zones {
             let seal = |part: &Value| !either(part, "thoughtSignature", "thought_signature").is_null();
             let whole = list(turn, "parts").iter().any(|p| seal(p) || p["thought"] == true);
             for part in list(turn, "parts") {
-                let (call, response) =
-                    (either(part, "functionCall", "function_call"), either(part, "functionResponse", "function_response"));
+                let (call, response) = (
+                    either(part, "functionCall", "function_call"),
+                    either(part, "functionResponse", "function_response"),
+                );
                 if call.is_object() {
                     self.calls += 1;
                 } else if response.is_object() {
@@ -235,7 +252,8 @@ fn the_fixtures_hold_something_of_every_zone() {
     ] {
         let mut total = [0; 6];
         for fixture in bodies().iter().filter(|f| f.wire == wire) {
-            let Zones { editable, system, calls, definitions, reasoning, sealed } = Zones::found(wire, &fixture.body);
+            let Zones { editable, system, calls, definitions, reasoning, sealed } =
+                Zones::found(wire, &fixture.body);
             let counts = [editable.len(), system, calls, definitions, reasoning, sealed];
             total.iter_mut().zip(counts).for_each(|(t, n)| *t += n);
         }
@@ -247,31 +265,85 @@ fn the_fixtures_hold_something_of_every_zone() {
 #[test]
 fn seals_bind_their_message_and_no_other() {
     let cases: [(Wire, &str, &[&str], usize); 11] = [
-        (wire::ANTHROPIC, r#"{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},
-            {"type":"text","text":"sealed"}]},{"role":"assistant","content":[{"type":"text","text":"free"}]}]}"#, &["free"], 1),
-        (wire::ANTHROPIC, r#"{"messages":[{"role":"assistant","content":[{"type":"text","text":"sealed"},
-            {"type":"redacted_thinking","data":"d"}]},{"role":"user","content":"free"}]}"#, &["free"], 1),
-        (wire::ANTHROPIC, r#"{"messages":[{"role":"assistant","content":[{"type":"text","text":"sealed","citations":[{}]},
-            {"type":"text","text":"free","citations":null}]}]}"#, &["free"], 1),
-        (wire::ANTHROPIC, r#"{"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":[{"type":"x","text":"no"},
-            {"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"free"},{"type":"x","text":"no"}]}]}]}"#, &["free"], 0),
-        (wire::GEMINI, r#"{"contents":[{"role":"model","parts":[{"text":"sealed"},{"functionCall":{"name":"n"},"thoughtSignature":"s"}]},
-            {"role":"model","parts":[{"text":"free"}]}]}"#, &["free"], 1),
-        (wire::GEMINI, r#"{"contents":[{"role":"model","parts":[{"text":"t","thought":true},{"text":"sealed"}]},
-            {"parts":[{"text":"free"},{"text":"sealed","thought_signature":"s"}]}]}"#, &["free"], 2),
-        (wire::OPENAI_CHAT, r#"{"messages":[{"role":"assistant","content":"sealed","reasoning_details":[{"type":"reasoning.text",
-            "signature":"s"}]},{"role":"assistant","content":"free"}]}"#, &["free"], 1),
-        (wire::OPENAI_CHAT, r#"{"messages":[{"role":"assistant","content":"sealed","reasoning":"r"},
-            {"role":"user","content":"free","reasoning":"r"},{"role":"developer","content":"d"}]}"#, &["free"], 1),
-        (wire::OPENAI_RESPONSES, r#"{"input":[{"role":"assistant","content":[{"type":"output_text","text":"sealed","annotations":[{}]},
-            {"type":"output_text","text":"free","annotations":[]},{"type":"refusal","refusal":"no"}]}]}"#, &["free"], 1),
+        (
+            wire::ANTHROPIC,
+            r#"{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},
+            {"type":"text","text":"sealed"}]},{"role":"assistant","content":[{"type":"text","text":"free"}]}]}"#,
+            &["free"],
+            1,
+        ),
+        (
+            wire::ANTHROPIC,
+            r#"{"messages":[{"role":"assistant","content":[{"type":"text","text":"sealed"},
+            {"type":"redacted_thinking","data":"d"}]},{"role":"user","content":"free"}]}"#,
+            &["free"],
+            1,
+        ),
+        (
+            wire::ANTHROPIC,
+            r#"{"messages":[{"role":"assistant","content":[{"type":"text","text":"sealed","citations":[{}]},
+            {"type":"text","text":"free","citations":null}]}]}"#,
+            &["free"],
+            1,
+        ),
+        (
+            wire::ANTHROPIC,
+            r#"{"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":[{"type":"x","text":"no"},
+            {"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"free"},{"type":"x","text":"no"}]}]}]}"#,
+            &["free"],
+            0,
+        ),
+        (
+            wire::GEMINI,
+            r#"{"contents":[{"role":"model","parts":[{"text":"sealed"},{"functionCall":{"name":"n"},"thoughtSignature":"s"}]},
+            {"role":"model","parts":[{"text":"free"}]}]}"#,
+            &["free"],
+            1,
+        ),
+        (
+            wire::GEMINI,
+            r#"{"contents":[{"role":"model","parts":[{"text":"t","thought":true},{"text":"sealed"}]},
+            {"parts":[{"text":"free"},{"text":"sealed","thought_signature":"s"}]}]}"#,
+            &["free"],
+            2,
+        ),
+        (
+            wire::OPENAI_CHAT,
+            r#"{"messages":[{"role":"assistant","content":"sealed","reasoning_details":[{"type":"reasoning.text",
+            "signature":"s"}]},{"role":"assistant","content":"free"}]}"#,
+            &["free"],
+            1,
+        ),
+        (
+            wire::OPENAI_CHAT,
+            r#"{"messages":[{"role":"assistant","content":"sealed","reasoning":"r"},
+            {"role":"user","content":"free","reasoning":"r"},{"role":"developer","content":"d"}]}"#,
+            &["free"],
+            1,
+        ),
+        (
+            wire::OPENAI_RESPONSES,
+            r#"{"input":[{"role":"assistant","content":[{"type":"output_text","text":"sealed","annotations":[{}]},
+            {"type":"output_text","text":"free","annotations":[]},{"type":"refusal","refusal":"no"}]}]}"#,
+            &["free"],
+            1,
+        ),
         (wire::OPENAI_RESPONSES, r#"{"instructions":"i","input":"free"}"#, &["free"], 0),
-        (wire::OPENAI_RESPONSES, r#"{"input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"r"}],"encrypted_content":"e"},
-            {"type":"mcp_call","output":"no"},{"id":"rs_1"},{"role":"system","content":"s"},{"role":"user","content":"free"}]}"#, &["free"], 0),
+        (
+            wire::OPENAI_RESPONSES,
+            r#"{"input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"r"}],"encrypted_content":"e"},
+            {"type":"mcp_call","output":"no"},{"id":"rs_1"},{"role":"system","content":"s"},{"role":"user","content":"free"}]}"#,
+            &["free"],
+            0,
+        ),
     ];
     for (wire, body, editable, sealed) in cases {
         let found = Zones::found(wire, body.as_bytes());
-        assert_eq!((found.editable.as_slice(), found.sealed), (&editable.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>()[..], sealed), "{body}");
+        assert_eq!(
+            (found.editable.as_slice(), found.sealed),
+            (&editable.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>()[..], sealed),
+            "{body}"
+        );
     }
 }
 

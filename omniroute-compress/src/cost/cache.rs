@@ -55,11 +55,7 @@ impl PrefixCache {
         let now = self.advance(request.at);
         let cold = self.drop_if_cold(request.cold, now);
         let Some(last) = marks.last() else {
-            return Split {
-                uncached_input: marks.total,
-                cold,
-                ..Split::default()
-            };
+            return Split { uncached_input: marks.total, cold, ..Split::default() };
         };
 
         let same = self.common_prefix(&request.blocks);
@@ -71,12 +67,7 @@ impl PrefixCache {
             WriteRule::AsInput => read,
             WriteRule::Short | WriteRule::Long => last.tokens,
         };
-        Split {
-            read,
-            write: covered - read,
-            uncached_input: marks.total - covered,
-            cold,
-        }
+        Split { read, write: covered - read, uncached_input: marks.total - covered, cold }
     }
 
     /// The time of this request; it never runs backwards.
@@ -98,9 +89,7 @@ impl PrefixCache {
 
     fn common_prefix(&self, blocks: &[Block]) -> usize {
         let pairs = self.held.iter().zip(blocks);
-        pairs
-            .take_while(|(held, block)| held.hash == block.hash && held.tokens == block.tokens)
-            .count()
+        pairs.take_while(|(held, block)| held.hash == block.hash && held.tokens == block.tokens).count()
     }
 
     /// The longest prefix, in blocks, that is shared, alive and within reach of a breakpoint.
@@ -142,9 +131,7 @@ impl PrefixCache {
             let fresh = request.blocks.get(same..end).unwrap_or_default();
             self.held.extend(fresh.iter().map(Held::of));
         }
-        let touched = now.map_or(Entry::Untimed, |now| {
-            Entry::Until(now.saturating_add(policy.ttl_ms))
-        });
+        let touched = now.map_or(Entry::Untimed, |now| Entry::Until(now.saturating_add(policy.ttl_ms)));
         for held in self.held.iter_mut().take(hit) {
             if held.entry.is_live(request.cold, now) {
                 held.entry = touched;
@@ -152,11 +139,7 @@ impl PrefixCache {
         }
         match policy.kind {
             CacheKind::None => {}
-            CacheKind::Automatic => self
-                .held
-                .iter_mut()
-                .take(end)
-                .for_each(|held| held.entry = touched),
+            CacheKind::Automatic => self.held.iter_mut().take(end).for_each(|held| held.entry = touched),
             CacheKind::Breakpoints => {
                 for mark in &marks.ends {
                     if let Some(held) = self.held.get_mut(mark.blocks - 1) {
@@ -170,11 +153,7 @@ impl PrefixCache {
 
 impl Held {
     fn of(block: &Block) -> Self {
-        Self {
-            tokens: block.tokens,
-            hash: block.hash,
-            entry: Entry::Absent,
-        }
+        Self { tokens: block.tokens, hash: block.hash, entry: Entry::Absent }
     }
 }
 
@@ -209,10 +188,7 @@ impl Marks {
         for (before, block) in blocks.iter().enumerate() {
             total = total.saturating_add(block.tokens);
             if block.breakpoint && policy.kind == CacheKind::Breakpoints {
-                ends.push(Mark {
-                    blocks: before + 1,
-                    tokens: total,
-                });
+                ends.push(Mark { blocks: before + 1, tokens: total });
             }
         }
         ends.drain(..ends.len().saturating_sub(policy.max_breakpoints));
@@ -222,10 +198,7 @@ impl Marks {
             CacheKind::Breakpoints => policy.auto_breakpoint && !blocks.iter().any(|b| b.breakpoint),
         };
         if at_end && !blocks.is_empty() {
-            ends.push(Mark {
-                blocks: blocks.len(),
-                tokens: total,
-            });
+            ends.push(Mark { blocks: blocks.len(), tokens: total });
         }
         ends.retain(|mark| mark.tokens >= policy.minimum_tokens);
         Self { ends, total }
@@ -238,10 +211,7 @@ impl Marks {
 
 /// The tokens of the first `hit` blocks as the provider counts a read.
 fn readable_tokens(blocks: &[Block], hit: usize, policy: &CachePolicy) -> u64 {
-    let shared = blocks
-        .iter()
-        .take(hit)
-        .fold(0_u64, |sum, block| sum.saturating_add(block.tokens));
+    let shared = blocks.iter().take(hit).fold(0_u64, |sum, block| sum.saturating_add(block.tokens));
     let read = shared - shared % policy.step_tokens.max(1);
     if read < policy.minimum_tokens { 0 } else { read }
 }
@@ -251,10 +221,7 @@ mod tests {
     use super::*;
 
     fn blocks(tokens: &[u64]) -> Vec<Block> {
-        (0_u64..)
-            .zip(tokens)
-            .map(|(hash, &tokens)| Block::new(tokens, hash))
-            .collect()
+        (0_u64..).zip(tokens).map(|(hash, &tokens)| Block::new(tokens, hash)).collect()
     }
 
     fn apply(cache: &mut PrefixCache, policy: CachePolicy, request: Request) -> (u64, u64, u64) {
@@ -268,10 +235,7 @@ mod tests {
         let mut list = blocks(&[2_000, 50]);
         list[0].breakpoint = true;
         let policy = CachePolicy::anthropic_5m();
-        assert_eq!(
-            apply(&mut cache, policy, Request::new(list.clone(), 0)),
-            (0, 2_000, 50)
-        );
+        assert_eq!(apply(&mut cache, policy, Request::new(list.clone(), 0)), (0, 2_000, 50));
         assert_eq!(apply(&mut cache, policy, Request::new(list, 0)), (2_000, 0, 50));
     }
 
@@ -296,10 +260,7 @@ mod tests {
         apply(&mut cache, policy, Request::new(long.iter().copied().take(1), 0));
         long[10].breakpoint = true;
         long[39].breakpoint = true;
-        assert_eq!(
-            apply(&mut cache, policy, Request::new(long, 0)),
-            (5_000, 195_000, 0)
-        );
+        assert_eq!(apply(&mut cache, policy, Request::new(long, 0)), (5_000, 195_000, 0));
     }
 
     #[test]
@@ -312,23 +273,14 @@ mod tests {
         list[1].breakpoint = true;
         apply(&mut cache, policy, Request::new(list.clone(), 0));
         list[1].hash = 99;
-        assert_eq!(
-            apply(&mut cache, policy, Request::new(list, 0)),
-            (0, 4_000, 2_000)
-        );
+        assert_eq!(apply(&mut cache, policy, Request::new(list, 0)), (0, 4_000, 2_000));
     }
 
     #[test]
     fn reads_renew_the_lifetime_and_the_boundary_is_warm() {
         let mut cache = PrefixCache::new();
         let policy = CachePolicy::anthropic_5m();
-        let steps = [
-            (0, 0),
-            (300_000, 2_000),
-            (600_000, 2_000),
-            (900_001, 0),
-            (900_002, 2_000),
-        ];
+        let steps = [(0, 0), (300_000, 2_000), (600_000, 2_000), (900_001, 0), (900_002, 2_000)];
         for (at, read) in steps {
             let got = apply(&mut cache, policy, Request::new(blocks(&[2_000]), 0).at(at));
             assert_eq!(got.0, read, "at {at}");
@@ -342,15 +294,8 @@ mod tests {
         let request = Request::new(blocks(&[2_048]), 0);
         apply(&mut cache, policy, request.clone().at(0));
         assert_eq!(apply(&mut cache, policy, request.clone().at(1).cold(true)).0, 0);
-        assert_eq!(
-            apply(&mut cache, policy, request.clone().at(9_000_000).cold(false)).0,
-            2_048
-        );
-        assert_eq!(
-            apply(&mut cache, policy, request.clone().at(5)).0,
-            2_048,
-            "time never runs back"
-        );
+        assert_eq!(apply(&mut cache, policy, request.clone().at(9_000_000).cold(false)).0, 2_048);
+        assert_eq!(apply(&mut cache, policy, request.clone().at(5)).0, 2_048, "time never runs back");
         assert!(cache.apply(&request.at(20_000_000), &policy).cold);
     }
 
@@ -363,11 +308,7 @@ mod tests {
         apply(&mut cache, policy, Request::new(blocks(&[1_280]), 0).at(200_000));
         assert_eq!(apply(&mut cache, policy, long.clone().at(300_000)).0, 2_560);
         apply(&mut cache, policy, Request::new(blocks(&[1_280]), 0).at(500_000));
-        assert_eq!(
-            apply(&mut cache, policy, long.at(700_000)).0,
-            1_280,
-            "the tail was not renewed"
-        );
+        assert_eq!(apply(&mut cache, policy, long.at(700_000)).0, 1_280, "the tail was not renewed");
     }
 
     #[test]

@@ -76,11 +76,7 @@ impl CachePolicy {
     /// [`anthropic_5m`](Self::anthropic_5m).
     #[must_use]
     pub const fn anthropic_1h() -> Self {
-        Self {
-            ttl_ms: 3_600_000,
-            write: WriteRule::Long,
-            ..Self::anthropic_5m()
-        }
+        Self { ttl_ms: 3_600_000, write: WriteRule::Long, ..Self::anthropic_5m() }
     }
 
     /// OpenAI: automatic, reads in steps of 128 tokens from 1,024 on, writes cost nothing extra.
@@ -89,10 +85,7 @@ impl CachePolicy {
     /// the default is the careful end, 300 s.
     #[must_use]
     pub const fn openai() -> Self {
-        Self {
-            step_tokens: 128,
-            ..Self::automatic()
-        }
+        Self { step_tokens: 128, ..Self::automatic() }
     }
 
     /// An automatic prefix cache without steps: at least 1,024 tokens, 300 s, free writes.
@@ -113,9 +106,6 @@ impl CachePolicy {
     /// No prompt cache.
     #[must_use]
     pub const fn none() -> Self {
-        Self {
-            kind: CacheKind::None,
-            ..Self::automatic()
-        }
+        Self { kind: CacheKind::None, ..Self::automatic() }
     }
 }

@@ -88,9 +88,7 @@ impl Price {
         let padding = std::iter::repeat_n(b'0', 6 - decimals.len());
         let mut micro = 0_u64;
         for digit in whole.bytes().chain(decimals.bytes()).chain(padding) {
-            let next = micro
-                .checked_mul(10)
-                .and_then(|sum| sum.checked_add(u64::from(digit - b'0')));
+            let next = micro.checked_mul(10).and_then(|sum| sum.checked_add(u64::from(digit - b'0')));
             micro = next.ok_or_else(|| PriceError::TooLarge { text: shown() })?;
         }
         Ok(Self(micro))
@@ -135,12 +133,7 @@ impl Prices {
         cache_write: &str,
     ) -> Result<Self, PriceError> {
         let pico = |text| Price::from_usd_per_million(text).map(Price::pico);
-        Ok(Self::from_pico(
-            pico(input)?,
-            pico(output)?,
-            pico(cache_read)?,
-            pico(cache_write)?,
-        ))
+        Ok(Self::from_pico(pico(input)?, pico(output)?, pico(cache_read)?, pico(cache_write)?))
     }
 
     /// List prices of a well-known model by its vendor's own id, as of [`PRICES_AS_OF`].
@@ -151,12 +144,7 @@ impl Prices {
     pub fn of_model(name: &str) -> Option<Self> {
         let row = TABLE.iter().find(|row| row.0 == name)?;
         let &(_, input, output, cache_read, cache_write) = row;
-        Some(Self::from_pico(
-            input * KILO,
-            output * KILO,
-            cache_read * KILO,
-            cache_write * KILO,
-        ))
+        Some(Self::from_pico(input * KILO, output * KILO, cache_read * KILO, cache_write * KILO))
     }
 
     /// The names [`of_model`](Self::of_model) knows.
@@ -262,13 +250,7 @@ mod tests {
 
     #[test]
     fn decimal_prices_are_read_exactly() {
-        let rows = [
-            ("3", 3_000_000),
-            ("0.30", 300_000),
-            ("0.075", 75_000),
-            ("0.000001", 1),
-            ("0", 0),
-        ];
+        let rows = [("3", 3_000_000), ("0.30", 300_000), ("0.075", 75_000), ("0.000001", 1), ("0", 0)];
         for (text, pico) in rows {
             assert_eq!(Price::from_usd_per_million(text), Ok(Price(pico)), "{text}");
         }
@@ -287,24 +269,16 @@ mod tests {
         ];
         for (text, rule) in rows {
             let shown = Price::from_usd_per_million(text).unwrap_err().to_string();
-            assert!(
-                shown.starts_with(&format!("price {text:?}: ")) && shown.contains(rule),
-                "{shown}"
-            );
+            assert!(shown.starts_with(&format!("price {text:?}: ")) && shown.contains(rule), "{shown}");
         }
-        let long = Price::from_usd_per_million(&"x".repeat(1_000))
-            .unwrap_err()
-            .to_string();
+        let long = Price::from_usd_per_million(&"x".repeat(1_000)).unwrap_err().to_string();
         assert!(long.len() < 120, "{long}");
     }
 
     #[test]
     fn money_is_shown_without_floats() {
         let sum = Usd::from_pico(30_312_745_200_000);
-        assert_eq!(
-            format!("{sum} {sum:.2} {sum:.0} {sum:.20}"),
-            "30.312745 30.31 30 30.312745200000"
-        );
+        assert_eq!(format!("{sum} {sum:.2} {sum:.0} {sum:.20}"), "30.312745 30.31 30 30.312745200000");
         assert_eq!(format!("{:.2}", Usd::from_pico(995_000_000_000)), "1.00");
         assert!((sum.to_f64() - 30.312_745_2).abs() < 1e-9);
         assert_eq!(Price(u64::MAX).of(u64::MAX) + Usd(u128::MAX), Usd(u128::MAX));
@@ -315,10 +289,7 @@ mod tests {
         assert!(TABLE.is_sorted_by(|a, b| a.0 < b.0));
         for name in Prices::known_models() {
             let prices = Prices::of_model(name).unwrap();
-            assert!(
-                prices.cache_read < prices.input && prices.input <= prices.cache_write,
-                "{name}"
-            );
+            assert!(prices.cache_read < prices.input && prices.input <= prices.cache_write, "{name}");
         }
         assert_eq!(Prices::of_model("claude-sonnet"), None);
     }

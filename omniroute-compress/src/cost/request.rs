@@ -15,11 +15,7 @@ impl Block {
     /// A block without a breakpoint.
     #[must_use]
     pub const fn new(tokens: u64, hash: u64) -> Self {
-        Self {
-            tokens,
-            hash,
-            breakpoint: false,
-        }
+        Self { tokens, hash, breakpoint: false }
     }
 
     /// A block known by a 32-byte digest, of which the first 8 bytes serve as its hash.
@@ -55,12 +51,7 @@ pub struct Request {
 impl Request {
     /// A request without time or cold flag.
     pub fn new(blocks: impl IntoIterator<Item = Block>, output_tokens: u64) -> Self {
-        Self {
-            at: None,
-            cold: None,
-            blocks: blocks.into_iter().collect(),
-            output_tokens,
-        }
+        Self { at: None, cold: None, blocks: blocks.into_iter().collect(), output_tokens }
     }
 
     /// The same request, sent at this time (milliseconds).

@@ -131,9 +131,7 @@ pub fn break_even_turns(
     if write < read && suffix_tokens > 0 {
         return Some(0);
     }
-    let once = Price::from_pico(write.pico().saturating_sub(read.pico()))
-        .of(suffix_tokens)
-        .pico();
+    let once = Price::from_pico(write.pico().saturating_sub(read.pico())).of(suffix_tokens).pico();
     let per_turn = read.of(saved_tokens).pico();
     let turns = once.checked_div(per_turn)?;
     u64::try_from(turns).ok()?.checked_add(1)
@@ -147,10 +145,7 @@ impl Bill {
             prices.input.of(self.uncached_input),
             prices.output.of(self.output),
         ];
-        Self {
-            cost: parts.into_iter().sum(),
-            ..self
-        }
+        Self { cost: parts.into_iter().sum(), ..self }
     }
 }
 
@@ -191,30 +186,9 @@ mod tests {
         let (openai, none) = (CachePolicy::openai(), CachePolicy::none());
         let free = Prices::from_pico(0, 0, 0, 0);
         let rows = [
-            (
-                "anthropic, S' = saved: above 11.5",
-                1_000,
-                1_000,
-                SONNET,
-                short,
-                Some(12),
-            ),
-            (
-                "anthropic, S' = 2 saved: above 23",
-                2_000,
-                1_000,
-                SONNET,
-                short,
-                Some(24),
-            ),
-            (
-                "anthropic, S' = 10 saved: above 115",
-                10_000,
-                1_000,
-                SONNET,
-                short,
-                Some(116),
-            ),
+            ("anthropic, S' = saved: above 11.5", 1_000, 1_000, SONNET, short, Some(12)),
+            ("anthropic, S' = 2 saved: above 23", 2_000, 1_000, SONNET, short, Some(24)),
+            ("anthropic, S' = 10 saved: above 115", 10_000, 1_000, SONNET, short, Some(116)),
             ("one hour: above 19", 1_000, 1_000, SONNET, long, Some(20)),
             ("half-price reads: above 1", 1_000, 1_000, half, openai, Some(2)),
             ("a tenth: above 9", 1_000, 1_000, tenth, openai, Some(10)),
@@ -232,12 +206,8 @@ mod tests {
 
     #[test]
     fn a_log_is_replayed_by_the_prefix_of_the_turn_before() {
-        let row = |input, cache_read, cache_write, output| UsageRow {
-            input,
-            cache_read,
-            cache_write,
-            output,
-        };
+        let row =
+            |input, cache_read, cache_write, output| UsageRow { input, cache_read, cache_write, output };
         let log = [
             row(3, 0, 1_000, 5),
             row(1, 990, 510, 5),
@@ -247,14 +217,8 @@ mod tests {
         ];
         let replay = replay_billed(&log, &SONNET);
         let pairs: Vec<_> = replay.rows.iter().map(|row| (row.read, row.write)).collect();
-        assert_eq!(
-            pairs,
-            [(0, 1_000), (1_000, 500), (1_500, 0), (0, 2_000), (100, 0)]
-        );
-        assert_eq!(
-            (replay.cold, replay.total.uncached_input, replay.total.output),
-            (2, 7, 25)
-        );
+        assert_eq!(pairs, [(0, 1_000), (1_000, 500), (1_500, 0), (0, 2_000), (100, 0)]);
+        assert_eq!((replay.cold, replay.total.uncached_input, replay.total.output), (2, 7, 25));
         let pico = 2_600 * 300_000 + 3_500 * 3_750_000 + 7 * 3_000_000 + 25 * 15_000_000;
         assert_eq!(replay.total.cost, Usd::from_pico(pico));
     }

@@ -19,7 +19,11 @@ const INFO: EngineInfo = EngineInfo::new("lite", Loss::Layout)
     .min_bytes(200);
 
 const FIELDS: &[ConfigField] = &[
-    ConfigField::switch("ansi", true, "show what a terminal would show: no escape sequences, last progress state"),
+    ConfigField::switch(
+        "ansi",
+        true,
+        "show what a terminal would show: no escape sequences, last progress state",
+    ),
     ConfigField::switch("trim_eol", true, "remove blanks at the ends of lines"),
     ConfigField::switch("blank_lines", true, "keep one of several empty lines"),
     ConfigField::switch("dup_consecutive", true, "three and more equal lines become one with its count"),

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use omniroute_core::{
-    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement, SegmentId,
-    SegmentKind, SegmentView, Sources,
+    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement,
+    SegmentId, SegmentKind, SegmentView, Sources,
 };
 
 use super::trail::{SourceId, Trail};
@@ -19,8 +19,18 @@ const INFO: EngineInfo = EngineInfo::new("repeat", Loss::Lossless)
     .min_bytes(240);
 
 const FIELDS: &[ConfigField] = &[
-    ConfigField::int("max_back_chars", 200_000, (20_000, i64::MAX), "how far back a reference may reach, in characters"),
-    ConfigField::int("min_net_chars", 160, (1, 1_000_000), "characters that must be saved, the marker paid for"),
+    ConfigField::int(
+        "max_back_chars",
+        200_000,
+        (20_000, i64::MAX),
+        "how far back a reference may reach, in characters",
+    ),
+    ConfigField::int(
+        "min_net_chars",
+        160,
+        (1, 1_000_000),
+        "characters that must be saved, the marker paid for",
+    ),
 ];
 
 /// Entry in the list of engines.
@@ -63,7 +73,9 @@ impl CompressionEngine for Repeat {
     fn segment(&self, view: &SegmentView<'_, '_>, _: &EngineContext<'_>) -> Result<Edit, EngineError> {
         let Some(seen) = view.memory::<Seen>() else { return Ok(Edit::Keep("not_applicable")) };
         let text = view.this().original();
-        let Some(&(index, source)) = seen.texts.get(&hash(text.as_bytes())) else { return Ok(Edit::Keep("first_seen")) };
+        let Some(&(index, source)) = seen.texts.get(&hash(text.as_bytes())) else {
+            return Ok(Edit::Keep("first_seen"));
+        };
         let Some(earlier) = view.earlier().get(index).filter(|s| s.original() == text) else {
             return Ok(Edit::Keep("first_seen"));
         };
@@ -74,7 +86,10 @@ impl CompressionEngine for Repeat {
             return Ok(Edit::Keep("asked_again"));
         }
         let lines = text.lines().count();
-        let marker = format!("[unchanged: identical to {} above ({lines} lines)]", seen.trail.name(view, source, None));
+        let marker = format!(
+            "[unchanged: identical to {} above ({lines} lines)]",
+            seen.trail.name(view, source, None)
+        );
         if marker.len() + self.min_net_chars > text.len() {
             return Ok(Edit::Keep("no_gain"));
         }
@@ -89,10 +104,7 @@ impl CompressionEngine for Repeat {
         let source = seen.trail.settle(view, mostly_reference(view));
         // A source must show its text itself: references never chain.
         let refers = refers_back(segment.edited_by());
-        if segment.kind == SegmentKind::ToolResult
-            && !refers
-            && segment.original().len() >= INFO.min_bytes
-        {
+        if segment.kind == SegmentKind::ToolResult && !refers && segment.original().len() >= INFO.min_bytes {
             seen.texts.insert(hash(segment.original().as_bytes()), (view.index(), source));
         }
     }

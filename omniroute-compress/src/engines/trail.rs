@@ -13,6 +13,9 @@ use crate::shell::tools::{ToolKind, tool_kind};
 /// Within this many calls after an answer by reference, the same file is shown in full when asked for again.
 const ASKED_AGAIN_WITHIN: u32 = 3;
 
+/// Failed edits that are remembered.
+const MAX_FAILED: usize = 16;
+
 /// Tells names of inputs from names of results.
 const INPUT: u64 = 0x8000_0000_0000_0001;
 
@@ -27,6 +30,8 @@ pub(super) struct Trail {
     /// Number of each call, from 1, by the position of its segment.
     ordinals: HashMap<usize, u32>,
     paths: HashMap<String, Touch>,
+    /// Files whose last edit failed, the latest last; not more than [`MAX_FAILED`].
+    failed: Vec<String>,
     bytes: usize,
 }
 
@@ -94,8 +99,15 @@ impl Trail {
             let touch = self.paths.entry(path.to_owned()).or_default();
             if is_write(call) {
                 touch.failed_edit = segment.is_error || error_line(segment.original());
+                self.failed.retain(|p| p != path);
+                if touch.failed_edit {
+                    self.failed.push(path.to_owned());
+                    let extra = self.failed.len().saturating_sub(MAX_FAILED);
+                    self.failed.drain(..extra);
+                }
             } else {
                 touch.failed_edit = false;
+                self.failed.retain(|p| !names(path, p));
                 touch.referred = if by_reference { Some(self.calls) } else { touch.referred };
             }
         }
@@ -111,8 +123,13 @@ impl Trail {
         if view.call().is_none_or(is_write) {
             return false;
         }
-        let Some(touch) = file_of(view).and_then(|path| self.paths.get(path)) else { return false };
-        touch.failed_edit || touch.referred.is_some_and(|at| self.calls.saturating_sub(at) <= ASKED_AGAIN_WITHIN)
+        let Some(file) = file_of(view) else { return false };
+        if self.failed.iter().any(|path| names(file, path)) {
+            return true;
+        }
+        let Some(touch) = self.paths.get(file) else { return false };
+        touch.failed_edit
+            || touch.referred.is_some_and(|at| self.calls.saturating_sub(at) <= ASKED_AGAIN_WITHIN)
     }
 
     /// Characters of original text since the end of a source.
@@ -177,6 +194,12 @@ impl Trail {
         self.labels.push(Label { index: view.index(), key, own, rank, text, is_input, end: self.chars });
         id
     }
+}
+
+/// Whether a path or command is about the file `path`: it is that path, or a command with the file's name in it.
+fn names(file: &str, path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    file == path || (file.contains(' ') && !name.is_empty() && file.contains(name))
 }
 
 /// The file a result is about: its call's path, or the command of a shell that shows files.

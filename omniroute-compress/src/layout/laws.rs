@@ -55,11 +55,7 @@ fn real(text: &str) -> (String, Counts) {
 }
 
 fn check(law: Law, twin: Twin) -> Result<(), TestError<String>> {
-    let config = Config {
-        cases: 600,
-        failure_persistence: None,
-        ..Config::default()
-    };
+    let config = Config { cases: 600, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let line = (proptest::sample::select(LINES), 1..6usize, 0..12usize).prop_map(|(line, times, end)| {
         let end = match end {
@@ -122,10 +118,7 @@ fn folds_digits(text: &str) -> (String, Counts) {
     let key = |line: &str| line.replace(|c: char| c.is_ascii_digit(), "");
     let mut out: Vec<&str> = Vec::new();
     for line in text.split('\n') {
-        if out
-            .last()
-            .is_none_or(|last| key(last) != key(line) || line.is_empty())
-        {
+        if out.last().is_none_or(|last| key(last) != key(line) || line.is_empty()) {
             out.push(line);
         }
     }

@@ -16,23 +16,13 @@ pub(crate) fn line_at(bytes: &[u8], start: usize) -> Line {
     let rest = &bytes[start..];
     let Some(feed) = memchr::memchr(b'\n', rest) else {
         let end = bytes.len();
-        return Line {
-            start,
-            content: end,
-            end,
-            next: end,
-        };
+        return Line { start, content: end, end, next: end };
     };
     let mut end = start + feed;
     while end > start && bytes[end - 1] == b'\r' {
         end -= 1;
     }
-    Line {
-        start,
-        content: end,
-        end,
-        next: start + feed + 1,
-    }
+    Line { start, content: end, end, next: start + feed + 1 }
 }
 
 impl Line {
@@ -77,14 +67,11 @@ pub(crate) fn is_json(content: &[u8]) -> bool {
         [b'{' | b'}' | b']' | b'"', ..] | b"true" | b"false" | b"null" | b"[" => true,
         [b'[', rest @ ..] => {
             let first = rest.trim_ascii_start().first();
-            matches!(
-                first,
-                Some(b'[' | b'{' | b'"' | b']' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
-            ) && matches!(body.last(), Some(b']' | b'}' | b'[' | b'{' | b'"'))
+            matches!(first, Some(b'[' | b'{' | b'"' | b']' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'))
+                && matches!(body.last(), Some(b']' | b'}' | b'[' | b'{' | b'"'))
         }
         _ => {
-            body.iter()
-                .all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'))
+            body.iter().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'))
                 && body.iter().any(u8::is_ascii_digit)
         }
     }
@@ -112,17 +99,7 @@ mod tests {
 
     #[test]
     fn knows_json_lines() {
-        for line in [
-            "{",
-            "  },",
-            "\"a\": 1,",
-            "0,",
-            " -1.5e3",
-            "null,",
-            "[1, 2]",
-            "[",
-            "[{\"a\":1}],",
-        ] {
+        for line in ["{", "  },", "\"a\": 1,", "0,", " -1.5e3", "null,", "[1, 2]", "[", "[{\"a\":1}],"] {
             assert!(is_json(line.as_bytes()), "{line}");
         }
         for line in ["[INFO] x", "[1/3] build", "retry", "--", "a,", ".."] {

@@ -18,10 +18,7 @@ use crate::terminal;
 ///
 /// They run in the order `ansi`, `trim_eol`, `blank_lines`, `dup_consecutive`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "four independent switches of the configuration"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent switches of the configuration")]
 pub(crate) struct Rules {
     /// Remove blanks and tabs before a line end. Exactly two blanks stay in a
     /// text with Markdown structure, where they are a hard break.
@@ -36,24 +33,14 @@ pub(crate) struct Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self {
-            trim_eol: true,
-            blank_lines: true,
-            ansi: true,
-            dup_consecutive: true,
-        }
+        Self { trim_eol: true, blank_lines: true, ansi: true, dup_consecutive: true }
     }
 }
 
 impl Rules {
     /// No rule.
     pub(crate) fn none() -> Self {
-        Self {
-            trim_eol: false,
-            blank_lines: false,
-            ansi: false,
-            dup_consecutive: false,
-        }
+        Self { trim_eol: false, blank_lines: false, ansi: false, dup_consecutive: false }
     }
 }
 
@@ -127,18 +114,12 @@ mod tests {
             ("a \r\nb  \t\r\n", "a\r\nb\r\n"),
             ("a \r\r\n", "a \r\r\n"),
             ("last ", "last "),
-            (
-                "all:\n\tcc -o x  y \n\t@echo\tz\t\n",
-                "all:\n\tcc -o x  y\n\t@echo\tz\n",
-            ),
+            ("all:\n\tcc -o x  y \n\t@echo\tz\t\n", "all:\n\tcc -o x  y\n\t@echo\tz\n"),
             ("  indented  \n", "  indented\n"),
             ("# Title\nhard  \nsoft   \none \n", "# Title\nhard  \nsoft\none\n"),
             ("# Title\n  \nx\n", "# Title\n\nx\n"),
             ("```\nkeep \n```\ncut \n", "```\nkeep \n```\ncut\n"),
-            (
-                "~~~ sh\nkeep \n```\nkeep \n~~~\ncut \n",
-                "~~~ sh\nkeep \n```\nkeep \n~~~\ncut\n",
-            ),
+            ("~~~ sh\nkeep \n```\nkeep \n~~~\ncut \n", "~~~ sh\nkeep \n```\nkeep \n~~~\ncut\n"),
             ("```\nnever closed \n", "```\nnever closed \n"),
         ];
         for (text, expected) in rows {
@@ -188,29 +169,14 @@ mod tests {
             ("retry x \nretry x\nretry x\t\nend", "retry x (x3)\nend"),
             ("a\na\na\n", "a\na\na\n"),
             ("a\na\na\na\na\n", "a (x5)\n"),
-            (
-                "go 1 (x3)\ngo 1 (x3)\ngo 1 (x3)\n",
-                "go 1 (x3)\ngo 1 (x3)\ngo 1 (x3)\n",
-            ),
+            ("go 1 (x3)\ngo 1 (x3)\ngo 1 (x3)\n", "go 1 (x3)\ngo 1 (x3)\ngo 1 (x3)\n"),
             ("retry 1\nretry 2\nretry 3\n", "retry 1\nretry 2\nretry 3\n"),
             ("retry x\r\nretry x\r\nretry x\r\n", "retry x (x3)\r\n"),
-            (
-                "retry x\r\nretry x\nretry x\r\n",
-                "retry x\r\nretry x\nretry x\r\n",
-            ),
-            (
-                "    0.125,\n    0.125,\n    0.125,\n",
-                "    0.125,\n    0.125,\n    0.125,\n",
-            ),
-            (
-                "{\"a\": 12}\n{\"a\": 12}\n{\"a\": 12}\n",
-                "{\"a\": 12}\n{\"a\": 12}\n{\"a\": 12}\n",
-            ),
+            ("retry x\r\nretry x\nretry x\r\n", "retry x\r\nretry x\nretry x\r\n"),
+            ("    0.125,\n    0.125,\n    0.125,\n", "    0.125,\n    0.125,\n    0.125,\n"),
+            ("{\"a\": 12}\n{\"a\": 12}\n{\"a\": 12}\n", "{\"a\": 12}\n{\"a\": 12}\n{\"a\": 12}\n"),
             ("[INFO] up\n[INFO] up\n[INFO] up\n", "[INFO] up (x3)\n"),
-            (
-                "```\nretry x\nretry x\nretry x\n```\n",
-                "```\nretry x\nretry x\nretry x\n```\n",
-            ),
+            ("```\nretry x\nretry x\nretry x\n```\n", "```\nretry x\nretry x\nretry x\n```\n"),
         ];
         for (text, expected) in rows {
             assert_eq!(lay(text), expected, "{text:?}");
@@ -223,18 +189,9 @@ mod tests {
         let all = Rules::default();
         let off = [
             Rules { ansi: false, ..all },
-            Rules {
-                trim_eol: false,
-                ..all
-            },
-            Rules {
-                blank_lines: false,
-                ..all
-            },
-            Rules {
-                dup_consecutive: false,
-                ..all
-            },
+            Rules { trim_eol: false, ..all },
+            Rules { blank_lines: false, ..all },
+            Rules { dup_consecutive: false, ..all },
         ];
         for rules in off {
             assert_ne!(apply(text, rules), apply(text, all), "{rules:?}");
@@ -243,10 +200,8 @@ mod tests {
 
     #[test]
     fn counts_say_what_happened() {
-        let layout = apply(
-            "\x1b[1ma\x1b[0m \n\n\n\n10 %\r90 %\nretry x\nretry x\nretry x\n",
-            Rules::default(),
-        );
+        let layout =
+            apply("\x1b[1ma\x1b[0m \n\n\n\n10 %\r90 %\nretry x\nretry x\nretry x\n", Rules::default());
         let expected = Counts {
             escapes: 2,
             overwrites: 1,

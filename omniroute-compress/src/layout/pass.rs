@@ -10,14 +10,7 @@ use super::{Counts, Rules};
 
 /// Applies the line rules; `None` when the text stays as it is.
 pub(crate) fn run(text: &str, rules: Rules, counts: &mut Counts) -> Option<String> {
-    let mut pass = Pass {
-        text,
-        rules,
-        counts,
-        out: String::new(),
-        copied: 0,
-        markdown: None,
-    };
+    let mut pass = Pass { text, rules, counts, out: String::new(), copied: 0, markdown: None };
     pass.lines();
     pass.finish()
 }
@@ -132,8 +125,7 @@ impl Pass<'_> {
         if self.copied == 0 {
             self.out.reserve(self.text.len());
         }
-        self.out
-            .push_str(self.text.get(self.copied..from).unwrap_or_default());
+        self.out.push_str(self.text.get(self.copied..from).unwrap_or_default());
         if count > 0 {
             // Writing to a string cannot fail.
             let _ = write!(self.out, " (x{count})");
@@ -145,8 +137,7 @@ impl Pass<'_> {
         if self.copied == 0 {
             return None;
         }
-        self.out
-            .push_str(self.text.get(self.copied..).unwrap_or_default());
+        self.out.push_str(self.text.get(self.copied..).unwrap_or_default());
         Some(self.out)
     }
 }

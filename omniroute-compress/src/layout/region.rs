@@ -20,10 +20,8 @@ impl Region {
             Self::Free => {
                 let sign = line.first().copied().unwrap_or(b'\n');
                 // Only these bytes can begin a fence or a diff.
-                if !matches!(
-                    sign,
-                    b' ' | b'`' | b'~' | b'd' | b'-' | b'@' | b'I' | b'*' | b'G' | b'0'..=b'9'
-                ) {
+                if !matches!(sign, b' ' | b'`' | b'~' | b'd' | b'-' | b'@' | b'I' | b'*' | b'G' | b'0'..=b'9')
+                {
                     return false;
                 }
                 self.begins(line, after)
@@ -166,11 +164,7 @@ mod tests {
         let mut region = Region::Free;
         let mark = |(at, line): (usize, &&str)| {
             let next = lines.get(at + 1).map_or(&b""[..], |l| l.as_bytes());
-            if region.protects(line.as_bytes(), || next) {
-                'x'
-            } else {
-                '.'
-            }
+            if region.protects(line.as_bytes(), || next) { 'x' } else { '.' }
         };
         lines.iter().enumerate().map(mark).collect()
     }

@@ -5,14 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use omniroute_core::{
-    CompressionEngine, Diagnostic, Edit, EngineContext, EngineMemory, Loss, Replacement, Segment, SegmentKind, SegmentLog,
-    SegmentView, Tokenizer, Transcript,
+    CompressionEngine, Diagnostic, Edit, EngineContext, EngineMemory, Loss, Replacement, Segment,
+    SegmentKind, SegmentLog, SegmentView, Tokenizer, Transcript,
 };
 
 use super::keys::sha256_hex;
 use crate::memo::{Memories, Slot};
 use crate::plan::Steps;
-use crate::result::{Sent, SegmentResult, StepOutcome};
+use crate::result::{SegmentResult, Sent, StepOutcome};
 use crate::{guard, marker};
 
 /// The engines of a plan with what they remember of the texts so far.

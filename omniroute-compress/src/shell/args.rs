@@ -24,10 +24,7 @@ impl<'w, 'a> Args<'w, 'a> {
         self.texts().take_while(|text| *text != "--").any(|text| {
             let cluster = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
             cluster.is_some_and(|cluster| {
-                cluster
-                    .chars()
-                    .take_while(char::is_ascii_alphabetic)
-                    .any(|c| c == letter)
+                cluster.chars().take_while(char::is_ascii_alphabetic).any(|c| c == letter)
             })
         })
     }
@@ -109,13 +106,9 @@ pub(crate) fn is_assignment(word: &Word<'_>) -> bool {
 /// and `scripts/test` are programs of the project, whatever their name.
 pub(crate) fn program_name<'w>(word: &'w Word<'_>) -> Option<&'w str> {
     let text = word.text.as_ref();
-    let (directory, name) = text
-        .rsplit_once('/')
-        .map_or((None, text), |(directory, name)| (Some(directory), name));
-    let name = name
-        .strip_suffix(".exe")
-        .or_else(|| name.strip_suffix(".cmd"))
-        .unwrap_or(name);
+    let (directory, name) =
+        text.rsplit_once('/').map_or((None, text), |(directory, name)| (Some(directory), name));
+    let name = name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name);
     if name.is_empty() || name.contains(['$', '`']) {
         return None;
     }

@@ -113,11 +113,7 @@ impl Seen {
             [Kind::Logs] => structured_or_unknown(text),
             [Kind::File { log: true }] if logs::is_log(text) => ResultClass::Log,
             kinds if kinds.iter().all(is_file) => ResultClass::View,
-            kinds
-                if kinds
-                    .iter()
-                    .all(|kind| matches!(kind, Kind::Command | Kind::Journal)) =>
-            {
+            kinds if kinds.iter().all(|kind| matches!(kind, Kind::Command | Kind::Journal)) => {
                 own_output(text)
             }
             kinds
@@ -151,9 +147,10 @@ fn shown(printed: &Printed<'_>) -> Kind {
         kind => kind,
     };
     let noisy = printed.err && own == Kind::Unknown;
-    printed.filters.iter().fold(own, |kind, filter| {
-        through(kind, programs::kind(filter, print::Input::Pipe), noisy)
-    })
+    printed
+        .filters
+        .iter()
+        .fold(own, |kind, filter| through(kind, programs::kind(filter, print::Input::Pipe), noisy))
 }
 
 /// What is left of `kind` behind a filter; `noisy` says that an unknown program writes errors past it.
@@ -173,21 +170,12 @@ fn through(kind: Kind, filter: Kind, noisy: bool) -> Kind {
 }
 
 fn structured_or_unknown(text: &str) -> ResultClass {
-    if is_json_document(text) {
-        ResultClass::Structured
-    } else {
-        ResultClass::Unknown
-    }
+    if is_json_document(text) { ResultClass::Structured } else { ResultClass::Unknown }
 }
 
 /// A tool's own output: JSON in one document or one object a line has no layout, nor have several documents.
 fn own_output(text: &str) -> ResultClass {
-    let first = text
-        .trim_ascii_start()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_ascii_end();
+    let first = text.trim_ascii_start().lines().next().unwrap_or_default().trim_ascii_end();
     if is_json_document(text) || first.starts_with('{') && is_json_document(first) {
         ResultClass::Structured
     } else if matches!(first, "{" | "[" | "[{") {
@@ -200,10 +188,7 @@ fn own_output(text: &str) -> ResultClass {
 /// A cheap check for one JSON object or array: brackets balance, close at the end only, and nothing but JSON stands outside strings.
 fn is_json_document(text: &str) -> bool {
     let bytes = text.trim_ascii().as_bytes();
-    if !matches!(
-        (bytes.first(), bytes.last()),
-        (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))
-    ) {
+    if !matches!((bytes.first(), bytes.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))) {
         return false;
     }
     let (mut depth, mut at) = (0_usize, 0);

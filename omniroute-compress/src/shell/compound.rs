@@ -18,17 +18,10 @@ impl Lexer<'_> {
             return;
         }
         let definition = std::mem::take(&mut self.definition);
-        self.script.groups.push(Group {
-            definition,
-            ..Group::default()
-        });
+        self.script.groups.push(Group { definition, ..Group::default() });
         let group = self.script.groups.len() - 1;
         self.push_stage(Stage::Group(group));
-        self.frames.push(Frame {
-            closer,
-            group,
-            pipeline: None,
-        });
+        self.frames.push(Frame { closer, group, pipeline: None });
     }
 
     pub(super) fn close(&mut self, closer: Closer) {
@@ -51,11 +44,7 @@ impl Lexer<'_> {
             let inner = self.slice(self.at, end.at);
             if end.closed && inner.ends_with("))") && is_arithmetic(inner) {
                 let text = Cow::Borrowed(inner);
-                self.current.words.push(Word {
-                    text,
-                    quoted: false,
-                    expands: Expands::No,
-                });
+                self.current.words.push(Word { text, quoted: false, expands: Expands::No });
                 self.seek(end.at);
                 return;
             }
@@ -68,10 +57,7 @@ impl Lexer<'_> {
         }
         let bytes = self.text.as_bytes();
         let inner = bytes.get(self.at + 1..).unwrap_or_default();
-        let blanks = inner
-            .iter()
-            .take_while(|byte| matches!(byte, b' ' | b'\t'))
-            .count();
+        let blanks = inner.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         if inner.get(blanks) == Some(&b')')
             && (self.current.words.len() == 1 || self.first_word() == Some("function"))
         {
@@ -113,10 +99,7 @@ impl Lexer<'_> {
     }
 
     pub(super) fn last_is(&self, text: &str) -> bool {
-        self.current
-            .words
-            .last()
-            .is_some_and(|word| !word.quoted && word.text == text)
+        self.current.words.last().is_some_and(|word| !word.quoted && word.text == text)
     }
 
     pub(super) fn keyword(&mut self, word: &str) -> bool {
@@ -161,11 +144,7 @@ impl Lexer<'_> {
                     && bytes.get(at - 1).is_some_and(u8::is_ascii_whitespace) =>
                 {
                     let text = Cow::Borrowed("[[");
-                    self.current.words.push(Word {
-                        text,
-                        quoted: false,
-                        expands: Expands::No,
-                    });
+                    self.current.words.push(Word { text, quoted: false, expands: Expands::No });
                     self.seek(at + 2);
                     return;
                 }
@@ -182,10 +161,7 @@ fn is_arithmetic(inner: &str) -> bool {
         let name = |byte: u8| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'"' | b'\'' | b'/' | b'-' | b'.')
         };
-        (
-            word.bytes().next().is_some_and(name),
-            word.bytes().next_back().is_some_and(name),
-        )
+        (word.bytes().next().is_some_and(name), word.bytes().next_back().is_some_and(name))
     });
     let mut open = words.next().is_some_and(|word| word.1);
     words.all(|(starts, ends)| !(std::mem::replace(&mut open, ends) && starts))

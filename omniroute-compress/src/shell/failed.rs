@@ -15,11 +15,7 @@ pub(crate) fn error_line(text: &str) -> bool {
             at += 1;
             continue;
         }
-        let length = bytes
-            .iter()
-            .skip(at)
-            .take_while(|byte| byte.is_ascii_alphabetic())
-            .count();
+        let length = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_alphabetic()).count();
         let word = bytes.get(at..at + length).unwrap_or_default();
         let rest = bytes.get(at + length..).unwrap_or_default();
         if is_error(word, rest, line_start) {
@@ -39,10 +35,8 @@ fn is_error(word: &[u8], rest: &[u8], line_start: bool) -> bool {
                 .get(word.len() - text.len()..)
                 .is_some_and(|end| end.eq_ignore_ascii_case(text.as_bytes()))
     };
-    let next = |text: &str| {
-        rest.get(1..=text.len())
-            .is_some_and(|next| next.eq_ignore_ascii_case(text.as_bytes()))
-    };
+    let next =
+        |text: &str| rest.get(1..=text.len()).is_some_and(|next| next.eq_ignore_ascii_case(text.as_bytes()));
     ends("error") && (matches!(rest.first(), Some(b':' | b'>' | b']')) || line_start && is("error"))
         || is("failed")
         || is("traceback")

@@ -62,16 +62,8 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     fn new(text: &'a str) -> Self {
-        let script = Script {
-            groups: vec![Group::default()],
-            certain: true,
-            ..Script::default()
-        };
-        let frames = vec![Frame {
-            closer: Closer::End,
-            group: 0,
-            pipeline: None,
-        }];
+        let script = Script { groups: vec![Group::default()], certain: true, ..Script::default() };
+        let frames = vec![Frame { closer: Closer::End, group: 0, pipeline: None }];
         Self {
             text,
             at: 0,
@@ -114,11 +106,8 @@ impl<'a> Lexer<'a> {
                 (b';', next) => {
                     self.end_pipeline();
                     let double = matches!(next, Some(b';' | b'&'));
-                    self.pattern = double
-                        && self
-                            .frames
-                            .last()
-                            .is_some_and(|frame| frame.closer == Closer::Esac);
+                    self.pattern =
+                        double && self.frames.last().is_some_and(|frame| frame.closer == Closer::Esac);
                     self.seek(self.at + 1 + usize::from(double));
                 }
                 (b'&', Some(b'>')) => self.redirect(Fd::Both),
@@ -174,16 +163,10 @@ impl<'a> Lexer<'a> {
             self.script.certain &= end.closed;
             let body = self.slice(start, body_end);
             let redirects = match owner {
-                Owner::Segment(segment) => self
-                    .script
-                    .segments
-                    .get_mut(segment)
-                    .map(|segment| &mut segment.redirects),
-                Owner::Group(group) => self
-                    .script
-                    .groups
-                    .get_mut(group)
-                    .map(|group| &mut group.redirects),
+                Owner::Segment(segment) => {
+                    self.script.segments.get_mut(segment).map(|segment| &mut segment.redirects)
+                }
+                Owner::Group(group) => self.script.groups.get_mut(group).map(|group| &mut group.redirects),
             };
             if let Some(redirect) = redirects.and_then(|redirects| redirects.get_mut(index)) {
                 redirect.body = Some(body);
@@ -243,20 +226,12 @@ impl<'a> Lexer<'a> {
     pub(super) fn rest(&mut self) {
         self.script.certain = false;
         let text = Cow::Borrowed(self.slice(self.at, self.text.len()));
-        self.current.words.push(Word {
-            text,
-            quoted: true,
-            expands: Expands::Command,
-        });
+        self.current.words.push(Word { text, quoted: true, expands: Expands::Command });
         self.seek(self.text.len());
     }
 
     pub(super) fn first_word(&self) -> Option<&str> {
-        self.current
-            .words
-            .first()
-            .filter(|word| !word.quoted)
-            .map(|word| word.text.as_ref())
+        self.current.words.first().filter(|word| !word.quoted).map(|word| word.text.as_ref())
     }
 
     fn redirect(&mut self, fd: Fd) {
@@ -278,11 +253,7 @@ impl<'a> Lexer<'a> {
             None => Owner::Segment(self.script.segments.len()),
         };
         let count = match owner {
-            Owner::Group(group) => self
-                .script
-                .groups
-                .get(group)
-                .map_or(0, |group| group.redirects.len()),
+            Owner::Group(group) => self.script.groups.get(group).map_or(0, |group| group.redirects.len()),
             Owner::Segment(_) => self.current.redirects.len(),
         };
         let mut target = Word::default();
@@ -296,12 +267,7 @@ impl<'a> Lexer<'a> {
             }
             target = self.read_word();
         }
-        let redirect = Redirect {
-            fd,
-            op,
-            target,
-            body: None,
-        };
+        let redirect = Redirect { fd, op, target, body: None };
         match owner {
             Owner::Group(group) => {
                 if let Some(group) = self.script.groups.get_mut(group) {
@@ -317,9 +283,8 @@ impl<'a> Lexer<'a> {
         if self.closed_group.is_some() && !self.pattern {
             let rest = self.slice(self.at, self.text.len());
             // Only another closing word may stand right behind a compound command.
-            self.script.certain &= ["then", "do", "else", "elif", "fi", "done", "esac", "}"]
-                .iter()
-                .any(|w| rest.starts_with(w));
+            self.script.certain &=
+                ["then", "do", "else", "elif", "fi", "done", "esac", "}"].iter().any(|w| rest.starts_with(w));
             self.closed_group = None;
         }
         let before = self.at;

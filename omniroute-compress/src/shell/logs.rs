@@ -48,10 +48,7 @@ fn is_record(line: &[u8]) -> bool {
 
 /// A line of a stack trace under a record.
 fn is_trace(line: &[u8]) -> bool {
-    let indent = line
-        .iter()
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count();
+    let indent = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let rest = line.get(indent..).unwrap_or_default();
     rest.starts_with(b"Caused by: ")
         || indent > 0
@@ -63,16 +60,8 @@ fn without_escape(line: &[u8]) -> &[u8] {
     let Some(rest) = line.strip_prefix(b"\x1b[") else {
         return line;
     };
-    let length = rest
-        .iter()
-        .take(16)
-        .take_while(|byte| byte.is_ascii_digit() || **byte == b';')
-        .count();
-    if rest.get(length) == Some(&b'm') {
-        rest.get(length + 1..).unwrap_or_default()
-    } else {
-        line
-    }
+    let length = rest.iter().take(16).take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    if rest.get(length) == Some(&b'm') { rest.get(length + 1..).unwrap_or_default() } else { line }
 }
 
 /// Drops `service-1  | ` and `[pod/name/container] `.
@@ -95,9 +84,7 @@ fn without_service(line: &[u8]) -> &[u8] {
 
 /// A time stamp at the very start, then words.
 fn stamped(line: &[u8]) -> bool {
-    date_time(line)
-        .or_else(|| clock(line))
-        .is_some_and(|rest| message(rest, false))
+    date_time(line).or_else(|| clock(line)).is_some_and(|rest| message(rest, false))
 }
 
 /// `[stamp]`, `[LEVEL]`, `[  12.345678]`.
@@ -122,8 +109,7 @@ fn message(rest: &[u8], after_level: bool) -> bool {
     match rest.first() {
         Some(b' ' | b']' | b'|') => has_letter(rest),
         Some(b':') => {
-            rest.get(1)
-                .is_none_or(|byte| *byte == b' ' || after_level && byte.is_ascii_alphabetic())
+            rest.get(1).is_none_or(|byte| *byte == b' ' || after_level && byte.is_ascii_alphabetic())
                 && has_letter(rest)
         }
         // A column of a table looks the same, but for the level.
@@ -135,9 +121,7 @@ fn message(rest: &[u8], after_level: bool) -> bool {
 }
 
 fn has_letter(rest: &[u8]) -> bool {
-    rest.iter()
-        .take(256)
-        .any(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80)
+    rest.iter().take(256).any(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80)
 }
 
 fn syslog(line: &[u8]) -> bool {
@@ -147,16 +131,8 @@ fn syslog(line: &[u8]) -> bool {
 /// `<34>Oct 11 …`, `<34>1 2003-10-11T…`.
 fn priority(line: &[u8]) -> bool {
     let rest = line.get(1..).unwrap_or_default();
-    let count = rest
-        .iter()
-        .take(3)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    let Some(rest) = rest
-        .get(count..)
-        .and_then(|rest| rest.strip_prefix(b">"))
-        .filter(|_| count > 0)
-    else {
+    let count = rest.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
+    let Some(rest) = rest.get(count..).and_then(|rest| rest.strip_prefix(b">")).filter(|_| count > 0) else {
         return false;
     };
     syslog(rest) || rest.strip_prefix(b"1 ").is_some_and(stamped)
@@ -171,10 +147,7 @@ fn letter(line: &[u8]) -> bool {
     let spaced = one_of(rest, b" /").or_else(|| rest.strip_prefix(b", ["));
     day.and_then(clock).is_some_and(|rest| message(rest, false))
         || spaced.is_some_and(|rest| {
-            stamped(rest)
-                || date_time(rest)
-                    .and_then(|rest| one_of(rest, b" "))
-                    .is_some_and(has_letter)
+            stamped(rest) || date_time(rest).and_then(|rest| one_of(rest, b" ")).is_some_and(has_letter)
         })
 }
 
@@ -198,25 +171,15 @@ fn level(line: &[u8]) -> Option<&[u8]> {
         b"CRIT",
         b"ERR",
     ];
-    let length = line
-        .iter()
-        .take(9)
-        .take_while(|byte| byte.is_ascii_alphabetic())
-        .count();
+    let length = line.iter().take(9).take_while(|byte| byte.is_ascii_alphabetic()).count();
     let (head, rest) = line.split_at_checked(length)?;
     LEVELS.contains(&head).then_some(rest)
 }
 
 fn any_level(line: &[u8]) -> Option<&[u8]> {
-    let length = line
-        .iter()
-        .take(9)
-        .take_while(|byte| byte.is_ascii_alphabetic())
-        .count();
+    let length = line.iter().take(9).take_while(|byte| byte.is_ascii_alphabetic()).count();
     let (head, rest) = line.split_at_checked(length)?;
-    level(&head.to_ascii_uppercase())
-        .filter(|left| left.is_empty())
-        .map(|_| rest)
+    level(&head.to_ascii_uppercase()).filter(|left| left.is_empty()).map(|_| rest)
 }
 
 /// `host - - [31/Jan/2026:10:00:00 +0000] "GET …`.
@@ -241,23 +204,13 @@ fn json_record(line: &[u8]) -> bool {
     let any = |keys: &[&[u8]]| keys.iter().any(|key| contains(line, key));
     line.trim_ascii_end().ends_with(b"}")
         && any(&[b"\"level\":", b"\"lvl\":", b"\"severity\":", b"\"levelname\":"])
-        && any(&[
-            b"\"time\":",
-            b"\"ts\":",
-            b"\"timestamp\":",
-            b"\"@timestamp\":",
-            b"\"asctime\":",
-            b"\"t\":",
-        ])
+        && any(&[b"\"time\":", b"\"ts\":", b"\"timestamp\":", b"\"@timestamp\":", b"\"asctime\":", b"\"t\":"])
         && any(&[b"\"msg\":", b"\"message\":", b"\"event\":"])
 }
 
 /// Looks for a short key in the first kilobyte of a line.
 fn contains(line: &[u8], key: &[u8]) -> bool {
-    line.get(..line.len().min(1024))
-        .unwrap_or_default()
-        .windows(key.len())
-        .any(|window| window == key)
+    line.get(..line.len().min(1024)).unwrap_or_default().windows(key.len()).any(|window| window == key)
 }
 
 #[cfg(test)]

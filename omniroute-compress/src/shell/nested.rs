@@ -32,10 +32,8 @@ pub(crate) fn skip(bytes: &[u8], start: usize) -> End {
     let mut at = open(bytes, start, &mut stack);
     let mut heredocs: Vec<Announced> = Vec::new();
     while let (Some(&inside), Some(&byte)) = (stack.last(), bytes.get(at)) {
-        let quoting = matches!(
-            inside,
-            Inside::Command | Inside::Arithmetic | Inside::Parameter { quoted: false }
-        );
+        let quoting =
+            matches!(inside, Inside::Command | Inside::Arithmetic | Inside::Parameter { quoted: false });
         match (inside, byte) {
             (_, b'\\') => at += 2,
             (Inside::Backtick, b'`') | (Inside::Double, b'"') | (Inside::Parameter { .. }, b'}') => {
@@ -48,10 +46,7 @@ pub(crate) fn skip(bytes: &[u8], start: usize) -> End {
                 at += 1;
             }
             (_, b'\'') if quoting => match single(bytes, at) {
-                End {
-                    at: end,
-                    closed: true,
-                } => at = end,
+                End { at: end, closed: true } => at = end,
                 end => return end,
             },
             (Inside::Command, b'#') if starts_word(bytes, at) => at = line_end(bytes, at),
@@ -84,18 +79,12 @@ pub(crate) fn skip(bytes: &[u8], start: usize) -> End {
             _ => at += 1,
         }
     }
-    End {
-        at: at.min(bytes.len()),
-        closed: stack.is_empty(),
-    }
+    End { at: at.min(bytes.len()), closed: stack.is_empty() }
 }
 
 /// Pushes what opens at `at` and returns the index of its first inner byte.
 fn open(bytes: &[u8], at: usize, stack: &mut Vec<Inside>) -> usize {
-    let quoted = matches!(
-        stack.last(),
-        Some(Inside::Double | Inside::Parameter { quoted: true })
-    );
+    let quoted = matches!(stack.last(), Some(Inside::Double | Inside::Parameter { quoted: true }));
     match bytes.get(at) {
         Some(b'"') => stack.push(Inside::Double),
         Some(b'`') => stack.push(Inside::Backtick),
@@ -120,14 +109,8 @@ fn open(bytes: &[u8], at: usize, stack: &mut Vec<Inside>) -> usize {
 pub(crate) fn single(bytes: &[u8], start: usize) -> End {
     let rest = bytes.get(start + 1..).unwrap_or_default();
     match rest.iter().position(|byte| *byte == b'\'') {
-        Some(offset) => End {
-            at: start + offset + 2,
-            closed: true,
-        },
-        None => End {
-            at: bytes.len(),
-            closed: false,
-        },
+        Some(offset) => End { at: start + offset + 2, closed: true },
+        None => End { at: bytes.len(), closed: false },
     }
 }
 
@@ -152,13 +135,7 @@ pub(crate) fn announce(bytes: &[u8], start: usize) -> (Announced, usize) {
         }
         at += 1;
     }
-    (
-        Announced {
-            delimiter,
-            strip_tabs,
-        },
-        at,
-    )
+    (Announced { delimiter, strip_tabs }, at)
 }
 
 /// The body of a heredoc whose first line starts at `start`: end of the body, and the index behind the delimiter line.
@@ -168,37 +145,20 @@ pub(crate) fn body(bytes: &[u8], start: usize, heredoc: &Announced) -> (usize, E
         let end = line_end(bytes, at);
         let line = bytes.get(at..end).unwrap_or_default();
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let tabs = if heredoc.strip_tabs {
-            line.iter().take_while(|byte| **byte == b'\t').count()
-        } else {
-            0
-        };
+        let tabs =
+            if heredoc.strip_tabs { line.iter().take_while(|byte| **byte == b'\t').count() } else { 0 };
         if line.get(tabs..) == Some(heredoc.delimiter.as_slice()) {
-            return (
-                at,
-                End {
-                    at: (end + 1).min(bytes.len()),
-                    closed: true,
-                },
-            );
+            return (at, End { at: (end + 1).min(bytes.len()), closed: true });
         }
         at = end + 1;
     }
-    (
-        bytes.len(),
-        End {
-            at: bytes.len(),
-            closed: false,
-        },
-    )
+    (bytes.len(), End { at: bytes.len(), closed: false })
 }
 
 /// Index of the next line feed, or the end.
 pub(crate) fn line_end(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
-    rest.iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(bytes.len(), |offset| start + offset)
+    rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |offset| start + offset)
 }
 
 /// True when a `#` at `at` starts a comment.

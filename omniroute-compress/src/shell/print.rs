@@ -100,11 +100,8 @@ impl<'a> Walk<'_, 'a> {
         };
         let last = pipeline.stages.len().saturating_sub(1);
         // Behind the last compound command every stage is a plain filter.
-        let lead = pipeline
-            .stages
-            .iter()
-            .rposition(|(stage, _)| matches!(stage, Stage::Group(_)))
-            .unwrap_or(0);
+        let lead =
+            pipeline.stages.iter().rposition(|(stage, _)| matches!(stage, Stage::Group(_))).unwrap_or(0);
         for (position, (stage, both)) in pipeline.stages.iter().enumerate().take(lead + 1) {
             let mut inner = context.clone();
             if position > 0 {
@@ -119,11 +116,7 @@ impl<'a> Walk<'_, 'a> {
                 inner.err = if *both { Dest::Away } else { inner.err };
             } else {
                 inner.err = if *both { inner.out } else { inner.err };
-                self.filters(
-                    pipeline.stages.get(lead + 1..).unwrap_or_default(),
-                    context.out,
-                    &mut inner,
-                );
+                self.filters(pipeline.stages.get(lead + 1..).unwrap_or_default(), context.out, &mut inner);
             }
             match stage {
                 Stage::Segment(index) => self.segment(*index, &inner, all),
@@ -144,25 +137,11 @@ impl<'a> Walk<'_, 'a> {
             let Some(segment) = self.script.segments.get(*index) else {
                 continue;
             };
-            let out = if position + 1 < stages.len() {
-                Dest::Pipe
-            } else {
-                outer
-            };
-            let streams = apply(
-                &segment.redirects,
-                &Context {
-                    out,
-                    ..Context::default()
-                },
-            );
+            let out = if position + 1 < stages.len() { Dest::Pipe } else { outer };
+            let streams = apply(&segment.redirects, &Context { out, ..Context::default() });
             if streams.out == Dest::Away {
                 context.out = Dest::Away;
-                context.err = if context.err == Dest::Pipe {
-                    Dest::Away
-                } else {
-                    context.err
-                };
+                context.err = if context.err == Dest::Pipe { Dest::Away } else { context.err };
                 return;
             }
             let plain = streams.input == Input::None && !streams.lost;
@@ -180,10 +159,7 @@ impl<'a> Walk<'_, 'a> {
             return;
         };
         let streams = apply(&segment.redirects, context);
-        let (out, err) = (
-            streams.out != Dest::Away || streams.err == Dest::Pipe,
-            streams.err == Dest::Shown,
-        );
+        let (out, err) = (streams.out != Dest::Away || streams.err == Dest::Pipe, streams.err == Dest::Shown);
         if segment.words.is_empty() || !out && !err {
             return;
         }
@@ -198,31 +174,18 @@ impl<'a> Walk<'_, 'a> {
             Stripped::Script(text) => return self.relex(&text, &streams, all),
             Stripped::Unknown => Vec::new(),
         };
-        all.push(Printed {
-            words,
-            filters: streams.filters,
-            input: streams.input,
-            out,
-            err,
-        });
+        all.push(Printed { words, filters: streams.filters, input: streams.input, out, err });
     }
 
     /// Lexes a command that was quoted inside the command.
     fn relex(&self, text: &str, context: &Context<'a>, all: &mut Vec<Printed<'a>>) {
         let script = lex::parse(text);
         if !script.certain || self.depth >= MAX_RELEX {
-            all.push(Printed {
-                out: true,
-                err: true,
-                ..Printed::default()
-            });
+            all.push(Printed { out: true, err: true, ..Printed::default() });
             return;
         }
         let mut inner = Vec::new();
-        let walk = Walk {
-            script: &script,
-            depth: self.depth + 1,
-        };
+        let walk = Walk { script: &script, depth: self.depth + 1 };
         let outer = Context {
             out: context.out,
             err: context.err,
@@ -232,11 +195,8 @@ impl<'a> Walk<'_, 'a> {
         };
         walk.group(0, &outer, &mut inner);
         for printed in inner {
-            let mut filters: Filters<'a> = printed
-                .filters
-                .iter()
-                .map(|words| Rc::new(owned(words)))
-                .collect();
+            let mut filters: Filters<'a> =
+                printed.filters.iter().map(|words| Rc::new(owned(words))).collect();
             filters.extend(context.filters.iter().cloned());
             all.push(Printed {
                 words: owned(&printed.words),
@@ -305,10 +265,7 @@ impl Printed<'_> {
     #[cfg_attr(not(test), expect(dead_code, reason = "the filter classes ask for it"))]
     pub(crate) fn is_partial(&self) -> bool {
         let whole = |words: &[Word<'_>]| {
-            words
-                .first()
-                .and_then(program_name)
-                .is_some_and(|name| matches!(name, "cat" | "tee"))
+            words.first().and_then(program_name).is_some_and(|name| matches!(name, "cat" | "tee"))
         };
         !self.filters.iter().all(|words| whole(words))
     }

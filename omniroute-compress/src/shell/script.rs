@@ -30,20 +30,12 @@ pub(crate) struct Word<'a> {
 impl<'a> Word<'a> {
     /// A literal word, as it comes from an argument vector.
     pub(crate) fn literal(text: &'a str) -> Self {
-        Self {
-            text: Cow::Borrowed(text),
-            quoted: true,
-            expands: Expands::No,
-        }
+        Self { text: Cow::Borrowed(text), quoted: true, expands: Expands::No }
     }
 
     /// The same word without a borrow.
     pub(crate) fn into_owned(self) -> Word<'static> {
-        Word {
-            text: Cow::Owned(self.text.into_owned()),
-            quoted: self.quoted,
-            expands: self.expands,
-        }
+        Word { text: Cow::Owned(self.text.into_owned()), quoted: self.quoted, expands: self.expands }
     }
 }
 
@@ -146,17 +138,9 @@ impl<'a> Script<'a> {
     pub(crate) fn from_argv(argv: &'a [String]) -> Self {
         let words = argv.iter().map(|word| Word::literal(word)).collect();
         Self {
-            segments: vec![Segment {
-                words,
-                redirects: Vec::new(),
-            }],
-            pipelines: vec![Pipeline {
-                stages: vec![(Stage::Segment(0), false)],
-            }],
-            groups: vec![Group {
-                pipelines: vec![0],
-                ..Group::default()
-            }],
+            segments: vec![Segment { words, redirects: Vec::new() }],
+            pipelines: vec![Pipeline { stages: vec![(Stage::Segment(0), false)] }],
+            groups: vec![Group { pipelines: vec![0], ..Group::default() }],
             certain: true,
             steps: 0,
         }

@@ -49,16 +49,8 @@ fn fraction(bytes: &[u8]) -> &[u8] {
     let Some(rest) = one_of(bytes, b".,") else {
         return bytes;
     };
-    let count = rest
-        .iter()
-        .take(9)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    if count > 0 {
-        rest.get(count..).unwrap_or_default()
-    } else {
-        bytes
-    }
+    let count = rest.iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
+    if count > 0 { rest.get(count..).unwrap_or_default() } else { bytes }
 }
 
 fn zone(bytes: &[u8]) -> &[u8] {
@@ -76,9 +68,8 @@ fn zone(bytes: &[u8]) -> &[u8] {
 }
 
 fn month(bytes: &[u8]) -> Option<&[u8]> {
-    const MONTHS: &[&[u8]] = &[
-        b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
-    ];
+    const MONTHS: &[&[u8]] =
+        &[b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
     let (head, rest) = bytes.split_at_checked(3)?;
     MONTHS.contains(&head).then_some(rest)
 }
@@ -86,10 +77,7 @@ fn month(bytes: &[u8]) -> Option<&[u8]> {
 /// Drops `Wed ` in front of a month.
 pub(super) fn weekday(bytes: &[u8]) -> &[u8] {
     const DAYS: &[&[u8]] = &[b"Mon ", b"Tue ", b"Wed ", b"Thu ", b"Fri ", b"Sat ", b"Sun "];
-    bytes
-        .split_at_checked(4)
-        .filter(|(head, _)| DAYS.contains(head))
-        .map_or(bytes, |(_, rest)| rest)
+    bytes.split_at_checked(4).filter(|(head, _)| DAYS.contains(head)).map_or(bytes, |(_, rest)| rest)
 }
 
 /// `Jan 31 10:00:00`, also with one digit of the day.
@@ -101,11 +89,7 @@ pub(super) fn syslog_stamp(bytes: &[u8]) -> Option<&[u8]> {
 
 /// `   12.345678` of the kernel.
 pub(super) fn uptime(bytes: &[u8]) -> Option<&[u8]> {
-    let count = bytes
-        .iter()
-        .take(9)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
+    let count = bytes.iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
     let rest = one_of(bytes.get(count..)?, b".").filter(|_| count > 0)?;
     digits(rest, 6)
 }

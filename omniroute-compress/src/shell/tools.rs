@@ -34,22 +34,11 @@ const SHELL: &[&str] = &[
     "subprocess",
 ];
 /// Interpreters of other languages: what they are given is no command line.
-const LANGUAGES: &[&str] = &[
-    "python",
-    "ipython",
-    "jupyter",
-    "sql",
-    "javascript",
-    "js",
-    "node",
-    "ruby",
-];
+const LANGUAGES: &[&str] = &["python", "ipython", "jupyter", "sql", "javascript", "js", "node", "ruby"];
 /// Editing words that stand for an edit tool wherever they appear.
 const WRITE: &[&str] = &["edit", "editor", "write", "replace", "todo"];
 /// Words that make `create`, `insert`, `update`, `patch` an edit of a file.
-const WRITABLE: &[&str] = &[
-    "file", "files", "cell", "line", "lines", "text", "notebook", "code",
-];
+const WRITABLE: &[&str] = &["file", "files", "cell", "line", "lines", "text", "notebook", "code"];
 /// Reading words that stand for a read-like tool wherever they appear.
 const READ: &[&str] = &[
     "read",
@@ -96,9 +85,8 @@ const READABLE: &[&str] = &[
     "range",
     "repository",
 ];
-const READERS: &[&str] = &[
-    "view", "open", "list", "search", "find", "fetch", "get", "cat", "show", "scroll", "goto",
-];
+const READERS: &[&str] =
+    &["view", "open", "list", "search", "find", "fetch", "get", "cat", "show", "scroll", "goto"];
 
 /// Classifies a tool name; case, separators and the name of a tool server do not matter.
 pub(crate) fn tool_kind(name: &str) -> ToolKind {

@@ -20,25 +20,13 @@ pub(crate) struct Read<'a> {
 pub(crate) fn read(source: &str, start: usize) -> Read<'_> {
     let bytes = source.as_bytes();
     let slice = |from: usize, to: usize| source.get(from..to).unwrap_or_default();
-    let plain = bytes
-        .iter()
-        .skip(start)
-        .take_while(|byte| is_plain(**byte))
-        .count();
+    let plain = bytes.iter().skip(start).take_while(|byte| is_plain(**byte)).count();
     let mut at = start + plain;
     let substitution =
         plain == 0 && bytes.get(at + 1) == Some(&b'(') && matches!(bytes.get(at), Some(b'<' | b'>'));
     if bytes.get(at).is_none_or(|byte| ends_word(*byte)) && !opens_array(bytes, start, at) && !substitution {
-        let word = Word {
-            text: Cow::Borrowed(slice(start, at)),
-            quoted: false,
-            expands: Expands::No,
-        };
-        return Read {
-            word,
-            end: at,
-            closed: true,
-        };
+        let word = Word { text: Cow::Borrowed(slice(start, at)), quoted: false, expands: Expands::No };
+        return Read { word, end: at, closed: true };
     }
     let mut text = String::from(slice(start, at));
     let (mut quoted, mut expands) = (false, Expands::No);
@@ -57,10 +45,7 @@ pub(crate) fn read(source: &str, start: usize) -> Read<'_> {
                 (quoted, closed, at) = (true, closed & end.closed, end.at);
             }
             b'\\' => {
-                let width = slice(at + 1, bytes.len())
-                    .chars()
-                    .next()
-                    .map_or(0, char::len_utf8);
+                let width = slice(at + 1, bytes.len()).chars().next().map_or(0, char::len_utf8);
                 text.push_str(slice(at + 1, at + 1 + width).trim_start_matches('\n'));
                 (quoted, at) = (true, at + 1 + width);
             }
@@ -93,15 +78,7 @@ pub(crate) fn read(source: &str, start: usize) -> Read<'_> {
             }
         }
     }
-    Read {
-        word: Word {
-            text: Cow::Owned(text),
-            quoted,
-            expands,
-        },
-        end: at,
-        closed,
-    }
+    Read { word: Word { text: Cow::Owned(text), quoted, expands }, end: at, closed }
 }
 
 /// No quote, expansion or end of a word.
@@ -110,10 +87,7 @@ fn is_plain(byte: u8) -> bool {
 }
 
 fn ends_word(byte: u8) -> bool {
-    matches!(
-        byte,
-        b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>'
-    )
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
 }
 
 /// `name=(`: the bracket belongs to the word.
@@ -129,17 +103,8 @@ fn expansion(bytes: &[u8], at: usize) -> (nested::End, Expands) {
         (_, Some(b'(')) => (nested::skip(bytes, at), Expands::Command),
         (_, Some(b'{')) => {
             let end = nested::skip(bytes, at);
-            let status = bytes
-                .get(at..end.at)
-                .is_some_and(|name| name.starts_with(b"${PIPESTATUS"));
-            (
-                end,
-                if status {
-                    Expands::Status
-                } else {
-                    Expands::Variable
-                },
-            )
+            let status = bytes.get(at..end.at).is_some_and(|name| name.starts_with(b"${PIPESTATUS"));
+            (end, if status { Expands::Status } else { Expands::Variable })
         }
         (_, Some(b'?' | b'!' | b'$' | b'#')) => (closed(at + 2), Expands::Status),
         (_, Some(b'_' | b'@' | b'*' | b'-' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9')) => {
@@ -160,11 +125,7 @@ fn unescape(inner: &str, text: &mut String) -> Expands {
     let mut expands = Expands::No;
     let mut at = 0;
     while at < bytes.len() {
-        let run = bytes
-            .iter()
-            .skip(at)
-            .take_while(|byte| !matches!(byte, b'\\' | b'$' | b'`'))
-            .count();
+        let run = bytes.iter().skip(at).take_while(|byte| !matches!(byte, b'\\' | b'$' | b'`')).count();
         text.push_str(inner.get(at..at + run).unwrap_or_default());
         at += run;
         match (bytes.get(at), bytes.get(at + 1)) {
@@ -195,17 +156,11 @@ fn ansi_quote(bytes: &[u8], quote: usize) -> nested::End {
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'\'' => {
-                return nested::End {
-                    at: at + 1,
-                    closed: true,
-                };
+                return nested::End { at: at + 1, closed: true };
             }
             b'\\' => at += 2,
             _ => at += 1,
         }
     }
-    nested::End {
-        at: bytes.len(),
-        closed: false,
-    }
+    nested::End { at: bytes.len(), closed: false }
 }

@@ -21,12 +21,7 @@ const fn wrapper(
     skip: usize,
     dashes: bool,
 ) -> Wrapper {
-    Wrapper {
-        name,
-        values,
-        skip,
-        dashes,
-    }
+    Wrapper { name, values, skip, dashes }
 }
 
 const UV: &[&str] = &[
@@ -53,27 +48,10 @@ const SUDO: &[&str] = &[
     "-u", "-g", "-h", "-p", "-C", "-T", "-D", "-R", "-U", "-r", "-t", "--user", "--group", "--chdir",
     "--host",
 ];
-const EXEC: &[&str] = &[
-    "-e",
-    "--env",
-    "--env-file",
-    "-u",
-    "--user",
-    "-w",
-    "--workdir",
-    "--detach-keys",
-    "--index",
-];
-const COMPOSE: &[&str] = &[
-    "-f",
-    "--file",
-    "-p",
-    "--project-name",
-    "--profile",
-    "--env-file",
-    "--project-directory",
-    "--ansi",
-];
+const EXEC: &[&str] =
+    &["-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--detach-keys", "--index"];
+const COMPOSE: &[&str] =
+    &["-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "--ansi"];
 const KUBE: &[&str] = &[
     "-n",
     "--namespace",
@@ -102,12 +80,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     wrapper(&["gtimeout"], &["-s", "--signal", "-k", "--kill-after"], 1, false),
     wrapper(&["stdbuf"], &["-i", "-o", "-e"], 0, false),
     wrapper(&["taskset"], &[], 1, false),
-    wrapper(
-        &["xvfb-run"],
-        &["-s", "--server-args", "-n", "--server-num", "-e", "-f", "-w"],
-        0,
-        false,
-    ),
+    wrapper(&["xvfb-run"], &["-s", "--server-args", "-n", "--server-num", "-e", "-f", "-w"], 0, false),
     wrapper(&["unbuffer"], &[], 0, false),
     wrapper(&["caffeinate"], &["-t", "-w"], 0, false),
     wrapper(&["builtin"], &[], 0, false),
@@ -117,18 +90,8 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     wrapper(&["npx"], &["-p", "--package", "-w", "--workspace"], 0, false),
     wrapper(&["pnpx"], &["--package"], 0, false),
     wrapper(&["bunx"], &["--package"], 0, false),
-    wrapper(
-        &["npm", "exec"],
-        &["-p", "--package", "-w", "--workspace", "--prefix"],
-        0,
-        false,
-    ),
-    wrapper(
-        &["npm", "x"],
-        &["-p", "--package", "-w", "--workspace", "--prefix"],
-        0,
-        false,
-    ),
+    wrapper(&["npm", "exec"], &["-p", "--package", "-w", "--workspace", "--prefix"], 0, false),
+    wrapper(&["npm", "x"], &["-p", "--package", "-w", "--workspace", "--prefix"], 0, false),
     wrapper(&["pnpm", "exec"], &["--filter", "-F", "-C", "--dir"], 0, false),
     wrapper(&["pnpm", "dlx"], &["--package", "-C", "--dir"], 0, false),
     wrapper(&["yarn", "dlx"], &["-p", "--package"], 0, false),
@@ -138,34 +101,14 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     wrapper(&["uv", "tool", "run"], UV, 0, false),
     wrapper(&["uvx"], UV, 0, false),
     wrapper(&["pipx", "run"], &["--spec", "--python"], 0, false),
-    wrapper(
-        &["poetry", "run"],
-        &["-C", "--directory", "-P", "--project"],
-        0,
-        false,
-    ),
+    wrapper(&["poetry", "run"], &["-C", "--directory", "-P", "--project"], 0, false),
     wrapper(&["pipenv", "run"], &[], 0, false),
     wrapper(&["rye", "run"], &[], 0, false),
     wrapper(&["hatch", "run"], &["-e", "--env"], 0, false),
     wrapper(&["pdm", "run"], &["-p", "--project"], 0, false),
-    wrapper(
-        &["conda", "run"],
-        &["-n", "--name", "-p", "--prefix", "--cwd"],
-        0,
-        false,
-    ),
-    wrapper(
-        &["mamba", "run"],
-        &["-n", "--name", "-p", "--prefix", "--cwd"],
-        0,
-        false,
-    ),
-    wrapper(
-        &["micromamba", "run"],
-        &["-n", "--name", "-p", "--prefix", "--cwd"],
-        0,
-        false,
-    ),
+    wrapper(&["conda", "run"], &["-n", "--name", "-p", "--prefix", "--cwd"], 0, false),
+    wrapper(&["mamba", "run"], &["-n", "--name", "-p", "--prefix", "--cwd"], 0, false),
+    wrapper(&["micromamba", "run"], &["-n", "--name", "-p", "--prefix", "--cwd"], 0, false),
     wrapper(&["bundle", "exec"], &[], 0, false),
     wrapper(&["rbenv", "exec"], &[], 0, false),
     wrapper(&["pyenv", "exec"], &[], 0, false),
@@ -198,10 +141,7 @@ impl Wrapper {
         let mut at = 0;
         for sub in subs {
             // Global options before the subcommand.
-            while args
-                .get(at)
-                .is_some_and(|word| word.text.starts_with('-') && word.text != *sub)
-            {
+            while args.get(at).is_some_and(|word| word.text.starts_with('-') && word.text != *sub) {
                 let text = args.get(at)?.text.as_ref();
                 let global =
                     self.values.contains(&text) || COMPOSE.contains(&text) && name.starts_with("docker");

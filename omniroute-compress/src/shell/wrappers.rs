@@ -124,10 +124,7 @@ fn module<'w, 'a>(args: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
             _ => return None,
         }
     }
-    args.get(at + 1..).filter(|rest| {
-        rest.first()
-            .is_some_and(|word| MODULES.contains(&word.text.as_ref()))
-    })
+    args.get(at + 1..).filter(|rest| rest.first().is_some_and(|word| MODULES.contains(&word.text.as_ref())))
 }
 
 /// `bash -lc 'text'`, `bash < text`, `bash script`.
@@ -149,11 +146,7 @@ fn shell<'a>(args: Args<'_, 'a>) -> Stripped<'a> {
         }
         at += 1;
     }
-    if command {
-        Stripped::Unknown
-    } else {
-        Stripped::Stdin
-    }
+    if command { Stripped::Unknown } else { Stripped::Stdin }
 }
 
 /// `ssh host 'command'`: the words behind the host, joined, are lexed by the remote shell.
@@ -175,9 +168,5 @@ fn remote<'a>(args: Args<'_, 'a>) -> Stripped<'a> {
 }
 
 fn join(words: &[Word<'_>]) -> String {
-    words
-        .iter()
-        .map(|word| word.text.as_ref())
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.iter().map(|word| word.text.as_ref()).collect::<Vec<_>>().join(" ")
 }

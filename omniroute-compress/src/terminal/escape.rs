@@ -72,11 +72,7 @@ fn csi(bytes: &[u8], body: usize) -> Option<(Sequence<'_>, usize)> {
     if !(0x40..=0x7e).contains(&last) {
         return None;
     }
-    let seq = if middle == end {
-        Sequence::Csi(bytes.get(body..middle)?, last)
-    } else {
-        Sequence::Silent
-    };
+    let seq = if middle == end { Sequence::Csi(bytes.get(body..middle)?, last) } else { Sequence::Silent };
     Some((seq, end + 1))
 }
 

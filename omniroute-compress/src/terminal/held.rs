@@ -4,23 +4,12 @@ use std::collections::HashMap;
 
 /// Words that make an overwritten frame worth keeping, in lower case; they
 /// also match inside longer words (`fail` in `FAILED`).
-const WORDS: &[&str] = &[
-    "error",
-    "fail",
-    "warn",
-    "panic",
-    "exception",
-    "fatal",
-    "abort",
-    "denied",
-    "refused",
-    "timed out",
-];
+const WORDS: &[&str] =
+    &["error", "fail", "warn", "panic", "exception", "fatal", "abort", "denied", "refused", "timed out"];
 /// Longest distance at which a change can complete one of [`WORDS`].
 pub(crate) const REACH: usize = 16;
-const UNITS: &[&str] = &[
-    "%", "s", "ms", "us", "ns", "m", "h", "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "k", "it",
-];
+const UNITS: &[&str] =
+    &["%", "s", "ms", "us", "ns", "m", "h", "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "k", "it"];
 
 /// The kept frames of one row, oldest first.
 #[derive(Debug, Default)]
@@ -54,9 +43,7 @@ impl Held {
 
     /// The kept frames that `visible` does not show.
     pub(crate) fn missing<'h>(&'h self, visible: &'h str) -> impl Iterator<Item = &'h str> {
-        let shown = (!self.frames.is_empty())
-            .then(|| self.index.get(&key(visible)))
-            .flatten();
+        let shown = (!self.frames.is_empty()).then(|| self.index.get(&key(visible))).flatten();
         self.frames.iter().enumerate().filter_map(move |(at, frame)| {
             (Some(&at) != shown && !contains_whole(visible, frame)).then_some(frame.as_str())
         })
@@ -153,9 +140,7 @@ fn is_letter(c: char) -> bool {
 fn is_moving(before: char, after: &str) -> bool {
     let unit_end = after.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
     let (unit, _) = after.split_at(after.len() - unit_end.len());
-    let fraction = after
-        .strip_prefix('/')
-        .is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
+    let fraction = after.strip_prefix('/').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
     fraction || before == '/' || UNITS.iter().any(|u| u.eq_ignore_ascii_case(unit))
 }
 
@@ -174,14 +159,7 @@ mod tests {
 
     #[test]
     fn error_words_and_their_denials() {
-        for text in [
-            "Error: x",
-            "2 FAILED",
-            "disk 1 failed",
-            "WARNING low",
-            "panicked",
-            "timed out",
-        ] {
+        for text in ["Error: x", "2 FAILED", "disk 1 failed", "WARNING low", "panicked", "timed out"] {
             assert!(names_error(text), "{text}");
         }
         for text in ["", "50 %", "0 failed", "no errors", "0 errors, 3 passed", "ok"] {
@@ -217,10 +195,7 @@ mod tests {
         held.keep(" error 1 ");
         held.keep("fine");
         held.keep("error 2");
-        assert_eq!(
-            held.missing("error 12").collect::<Vec<_>>(),
-            ["error 1", "error 2"]
-        );
+        assert_eq!(held.missing("error 12").collect::<Vec<_>>(), ["error 1", "error 2"]);
         assert_eq!(held.missing("an error 2!").collect::<Vec<_>>(), ["error 1"]);
     }
 }

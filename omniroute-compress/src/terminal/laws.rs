@@ -16,11 +16,7 @@ fn real(text: &str) -> String {
 
 /// Runs a law over generated pieces of text with a fixed seed.
 fn check(pieces: &'static [&'static str], law: Law, twin: Twin) -> Result<(), TestError<Vec<String>>> {
-    let config = Config {
-        cases: 400,
-        failure_persistence: None,
-        ..Config::default()
-    };
+    let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let piece = proptest::sample::select(pieces).prop_map(str::to_owned);
     let texts = proptest::collection::vec(piece, 0..24);
@@ -44,16 +40,10 @@ fn shows_what_a_terminal_shows() {
         ("N\u{8}NA\u{8}AME _\u{8}x y\u{8}_\n", "NAME x y\n"),
         ("\x1b[1;31mred\x1b[0m \x1b(B\x1b[mtext\x07\n", "red text\n"),
         ("\x1b]0;title\x07text\x1bPq\x1b\\!\n", "text!\n"),
-        (
-            "see \x1b]8;;http://a/1\x1b\\job\x1b]8;;\x1b\\.\n",
-            "see job (http://a/1).\n",
-        ),
+        ("see \x1b]8;;http://a/1\x1b\\job\x1b]8;;\x1b\\.\n", "see job (http://a/1).\n"),
         ("\x1b]8;;http://a/1\x07http://a/1\x1b]8;;\x07\n", "http://a/1\n"),
         ("\x1b]8;;http://a/1\x07never closed", "never closed (http://a/1)"),
-        (
-            "\x1b[1G\x1b[0K-\x1b[1G\x1b[0K+\x1b[1G\x1b[0Kadded 3\n",
-            "added 3\n",
-        ),
+        ("\x1b[1G\x1b[0K-\x1b[1G\x1b[0K+\x1b[1G\x1b[0Kadded 3\n", "added 3\n"),
         ("one\ntwo\n\x1b[1A\x1b[2Ktwo done\n", "one\ntwo done\n"),
         ("a 1\nb 1\n\x1b[2Aa 2\n\x1b[1Bend\n", "a 2\nb 1\nend\n"),
         ("one\ntwo\nthree\n\x1b[2A\x1b[J", "one\n"),
@@ -63,10 +53,7 @@ fn shows_what_a_terminal_shows() {
         ("漢字\rab\n", "ab字\n"),
         ("é\rè\u{301}x\n", "è\u{301}x\n"),
         ("cut \x1b[1mhere\x1b[", "cut here\x1b["),
-        (
-            "odd \x1b[\u{1b}[0mm \x1b[1mx\nnext \x1b[1mx\n",
-            "odd \x1b[\u{1b}[0mm \x1b[1mx\nnext x\n",
-        ),
+        ("odd \x1b[\u{1b}[0mm \x1b[1mx\nnext \x1b[1mx\n", "odd \x1b[\u{1b}[0mm \x1b[1mx\nnext x\n"),
         ("a\0b\x1b[0m\n", "a\0b\n"),
         ("a\tb\x1b[1G\x1b[31mA\n", "A\tb\n"),
     ];
@@ -78,24 +65,12 @@ fn shows_what_a_terminal_shows() {
 #[test]
 fn frames_with_an_error_stay() {
     let rows = [
-        (
-            "get a\rerror: disk 1\rget b  \x1b[K\n",
-            "error: disk 1\nget b  \n",
-            1,
-        ),
+        ("get a\rerror: disk 1\rget b  \x1b[K\n", "error: disk 1\nget b  \n", 1),
         ("x\nget failed\n\x1b[1A\x1b[2Kok\n", "x\nget failed\nok\n", 1),
         ("10% fatal: a\r20% fatal: a\r30% fatal: a\n", "30% fatal: a\n", 0),
-        (
-            "(1 FAILED) 10/90\r(2 FAILED) 20/90\r(2 FAILED) 90/90\n",
-            "(2 FAILED) 90/90\n",
-            0,
-        ),
+        ("(1 FAILED) 10/90\r(2 FAILED) 20/90\r(2 FAILED) 90/90\n", "(2 FAILED) 90/90\n", 0),
         ("5 ok, 0 failed\r9 ok, 0 failed\n", "9 ok, 0 failed\n", 0),
-        (
-            "disk 1 failed\rdisk 2 failed\rall done\x1b[K\r\n",
-            "disk 1 failed\ndisk 2 failed\nall done\r\n",
-            2,
-        ),
+        ("disk 1 failed\rdisk 2 failed\rall done\x1b[K\r\n", "disk 1 failed\ndisk 2 failed\nall done\r\n", 2),
         ("error: a long line\rok\n", "error: a long line\nok\n", 1),
         ("a\nwarning: b\nc\n\x1b[3A\x1b[Jend", "warning: b\nend", 1),
     ];
@@ -146,17 +121,8 @@ fn last_part_wins(text: &str) -> String {
 }
 
 const FRAMES: &[&str] = &["\r", "\r", "\n", "10 %", "get é.tar", "ok", " ", "done in 3", "x"];
-const ERRORS: &[&str] = &[
-    "\r",
-    "\r",
-    "\n",
-    "10 %",
-    "error: a.b",
-    "disk 1 failed",
-    "warning (c)",
-    "ok",
-    "panic at x",
-];
+const ERRORS: &[&str] =
+    &["\r", "\r", "\n", "10 %", "error: a.b", "disk 1 failed", "warning (c)", "ok", "panic at x"];
 const SOUP: &[&str] = &[
     "\r",
     "\n",

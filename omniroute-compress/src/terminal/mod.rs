@@ -63,12 +63,7 @@ pub(crate) struct Normalised<'a> {
 ///   changes nothing.
 #[must_use]
 pub(crate) fn normalise(text: &str) -> Normalised<'_> {
-    let unchanged = Normalised {
-        text: Cow::Borrowed(text),
-        escapes: 0,
-        overwrites: 0,
-        kept: 0,
-    };
+    let unchanged = Normalised { text: Cow::Borrowed(text), escapes: 0, overwrites: 0, kept: 0 };
     let Some(first) = scan::next_control(text.as_bytes(), 0) else {
         return unchanged;
     };

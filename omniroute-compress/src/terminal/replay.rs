@@ -214,11 +214,7 @@ impl<'a> Replay<'a> {
             let cut = memchr::memchr(b'\n', rest.as_bytes());
             let (line, after) = rest.split_at(cut.map_or(rest.len(), |at| at + 1));
             let body = line.strip_suffix('\n').unwrap_or(line);
-            let shown = if cut.is_some() {
-                body.trim_end_matches('\r')
-            } else {
-                body
-            };
+            let shown = if cut.is_some() { body.trim_end_matches('\r') } else { body };
             rest = after;
             let mut chars = shown.chars();
             while let Some(c) = chars.next() {
@@ -269,11 +265,7 @@ impl<'a> Replay<'a> {
         };
         self.col = row.put(col, c);
         let (from, to) = row.fresh;
-        row.fresh = if from >= to {
-            (placed.min(col), self.col)
-        } else {
-            (from.min(col), to.max(self.col))
-        };
+        row.fresh = if from >= to { (placed.min(col), self.col) } else { (from.min(col), to.max(self.col)) };
         row.passed = false;
     }
 

@@ -76,9 +76,7 @@ impl Row {
     /// True when a cell of the range is an ASCII letter.
     pub(crate) fn has_letters(&self, from: usize, to: usize) -> bool {
         let cells = self.cells.get(from..to.min(self.cells.len())).unwrap_or_default();
-        cells
-            .iter()
-            .any(|&cell| matches!(cell, 0x41..=0x5a | 0x61..=0x7a))
+        cells.iter().any(|&cell| matches!(cell, 0x41..=0x5a | 0x61..=0x7a))
     }
 
     /// True when writing `c` at `col` would take away something visible.

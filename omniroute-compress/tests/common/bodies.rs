@@ -44,7 +44,16 @@ fn collect(doc: &Doc, node: NodeId, out: &mut Vec<String>) {
 
 /// Members whose value belongs to the structure of a request, not to its texts.
 const STRUCTURAL: [&str; 11] = [
-    "role", "type", "id", "tool_call_id", "tool_use_id", "call_id", "name", "status", "model", "signature",
+    "role",
+    "type",
+    "id",
+    "tool_call_id",
+    "tool_use_id",
+    "call_id",
+    "name",
+    "status",
+    "model",
+    "signature",
     "previous_response_id",
 ];
 

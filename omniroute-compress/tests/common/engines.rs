@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use omniroute_compress::{Compress, Compressed, MemoLimits};
 use omniroute_core::{
-    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, Moment, Replacement, SegmentView, Tokenizer, wire::Wire,
+    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, Moment, Replacement, SegmentView,
+    Tokenizer, wire::Wire,
 };
 
 type Act = dyn Fn(&SegmentView<'_, '_>, &EngineContext<'_>) -> Result<Edit, EngineError> + Send + Sync;
@@ -28,14 +29,23 @@ impl fmt::Debug for Own {
 impl Own {
     pub fn new(
         info: EngineInfo,
-        act: impl Fn(&SegmentView<'_, '_>, &EngineContext<'_>) -> Result<Edit, EngineError> + Send + Sync + 'static,
+        act: impl Fn(&SegmentView<'_, '_>, &EngineContext<'_>) -> Result<Edit, EngineError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Arc<Own> {
         Arc::new(Own { info, act: Box::new(act), calls: AtomicUsize::new(0) })
     }
 
     /// An engine that says `change` of every text.
-    pub fn says(id: &'static str, loss: Loss, change: impl Fn(&str) -> String + Send + Sync + 'static) -> Arc<Own> {
-        Own::new(EngineInfo::new(id, loss), move |view, _| Ok(Edit::Replace(Replacement::new(change(view.text())))))
+    pub fn says(
+        id: &'static str,
+        loss: Loss,
+        change: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Arc<Own> {
+        Own::new(EngineInfo::new(id, loss), move |view, _| {
+            Ok(Edit::Replace(Replacement::new(change(view.text()))))
+        })
     }
 
     pub fn info_id(&self) -> &'static str {

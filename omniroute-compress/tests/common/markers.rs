@@ -52,7 +52,13 @@ pub fn check(wire: Wire, sent: &[u8], plain: &[u8], body: &[u8]) -> Result<Found
 }
 
 /// A whole text: the result that is named came with the same text, and shows it, be it as a table.
-fn check_repeat(claim: &str, text: &str, earlier: &[Item], originals: &[Item], found: &mut Found) -> Result<(), String> {
+fn check_repeat(
+    claim: &str,
+    text: &str,
+    earlier: &[Item],
+    originals: &[Item],
+    found: &mut Found,
+) -> Result<(), String> {
     let (name, count) = claim.rsplit_once(" above (").ok_or("bad marker")?;
     let (at, _, shown) = source(name, earlier)?;
     let came = &originals[at].texts;
@@ -70,7 +76,8 @@ fn check_runs(sent: &str, plain: &str, earlier: &[Item], found: &mut Found) -> R
     let original: Vec<&str> = plain.split('\n').collect();
     let mut at = 0;
     for line in sent.split('\n') {
-        let Some(claim) = line.strip_prefix("[same as ").and_then(|l| l.strip_suffix(" lines omitted]")) else {
+        let Some(claim) = line.strip_prefix("[same as ").and_then(|l| l.strip_suffix(" lines omitted]"))
+        else {
             if original.get(at) != Some(&line) {
                 return Err(format!("line {at} is another: {line:.60}"));
             }
@@ -88,7 +95,8 @@ fn check_runs(sent: &str, plain: &str, earlier: &[Item], found: &mut Found) -> R
             other => return Err(format!("{other:?} lines of lines {a}-{b} are kept")),
         };
         let (_, is_input, texts) = source(name, earlier)?;
-        let wanted = original.get(at - anchors..at + omitted + anchors).ok_or("the text ends before the run")?;
+        let wanted =
+            original.get(at - anchors..at + omitted + anchors).ok_or("the text ends before the run")?;
         let matches = |text: &str| {
             let lines: Vec<&str> = text.split('\n').collect();
             lines.get(a - 1..b).is_some_and(|have| have.iter().zip(wanted).all(|(x, y)| same_content(x, y)))
@@ -112,7 +120,8 @@ fn same_content(a: &str, b: &str) -> bool {
 fn content(line: &str) -> impl Iterator<Item = &str> {
     let digits = line.trim_start_matches(' ').trim_start_matches(|c: char| c.is_ascii_digit());
     let numbered = digits.len() < line.trim_start_matches(' ').len();
-    let behind = ["\t", "→ ", "→", ": ", ":", "| ", "|"].into_iter().filter_map(move |s| digits.strip_prefix(s));
+    let behind =
+        ["\t", "→ ", "→", ": ", ":", "| ", "|"].into_iter().filter_map(move |s| digits.strip_prefix(s));
     std::iter::once(line).chain(behind.filter(move |_| numbered))
 }
 
@@ -122,14 +131,18 @@ type Texts = Vec<(String, String)>;
 /// The one earlier text that a marker names: its place, whether it is the input of a call, and its texts.
 fn source(name: &str, earlier: &[Item]) -> Result<(usize, bool, Texts), String> {
     let (name, numbers) = match name.strip_suffix(')').and_then(|n| n.rsplit_once(" (")) {
-        Some((start, numbers)) if ["result ", "call ", "text "].iter().any(|w| numbers.starts_with(w)) => (start, numbers),
+        Some((start, numbers)) if ["result ", "call ", "text "].iter().any(|w| numbers.starts_with(w)) => {
+            (start, numbers)
+        }
         _ => (name, ""),
     };
     let rank = numbers.split_once(' ').and_then(|(_, n)| n.split(',').next()?.split_once(" of "));
     let text = numbers.rsplit_once("text ").map(|(_, n)| n.parse::<usize>().unwrap_or(0));
     let input = name.strip_prefix("input of ");
     let wanted = input.unwrap_or(name);
-    let fits = |(_, item): &(usize, &Item)| item.is_call == input.is_some() && names(item).iter().any(|n| n == wanted);
+    let fits = |(_, item): &(usize, &Item)| {
+        item.is_call == input.is_some() && names(item).iter().any(|n| n == wanted)
+    };
     let candidates: Vec<(usize, &Item)> = earlier.iter().enumerate().filter(fits).collect();
     let (at, item) = match (rank, candidates.as_slice()) {
         (_, []) => return Err(format!("\"{name}\" names nothing above")),
@@ -144,14 +157,21 @@ fn source(name: &str, earlier: &[Item]) -> Result<(usize, bool, Texts), String> 
         }
     };
     let mut texts: Texts = match item.is_call {
-        true => item.arguments.iter().filter(|t| t.trim_end().contains('\n')).map(|t| (t.clone(), t.clone())).collect(),
+        true => item
+            .arguments
+            .iter()
+            .filter(|t| t.trim_end().contains('\n'))
+            .map(|t| (t.clone(), t.clone()))
+            .collect(),
         false => item.texts.clone(),
     };
     if let Some((_, start)) = wanted.split_once(", starting \"").filter(|_| !item.is_call && text.is_none()) {
         texts.retain(|(sent, _)| flat(sent.trim_start(), 24) == start.strip_suffix('"').unwrap_or(start));
     }
     match text {
-        None if texts.len() > 1 => return Err(format!("\"{name}\" does not say which of {} texts", texts.len())),
+        None if texts.len() > 1 => {
+            return Err(format!("\"{name}\" does not say which of {} texts", texts.len()));
+        }
         None => {}
         Some(n) => texts = texts.get(n.wrapping_sub(1)).cloned().into_iter().collect(),
     }
@@ -167,10 +187,14 @@ fn flat(text: &str, n: usize) -> String {
 /// Everything a call or result may be called, by the rules of the markers and nothing of their code.
 fn names(item: &Item) -> Vec<String> {
     let subjects = item.arguments.iter().flat_map(|argument| {
-        let patched = argument.lines().filter_map(|l| l.strip_prefix("*** ")?.split_once(" File: ")).map(|(_, path)| path);
+        let patched = argument
+            .lines()
+            .filter_map(|l| l.strip_prefix("*** ")?.split_once(" File: "))
+            .map(|(_, path)| path);
         patched.chain([argument.as_str()]).collect::<Vec<_>>()
     });
-    let mut out: Vec<String> = subjects.map(|s| format!("{} {}", item.tool, flat(s, 60)).trim().to_owned()).collect();
+    let mut out: Vec<String> =
+        subjects.map(|s| format!("{} {}", item.tool, flat(s, 60)).trim().to_owned()).collect();
     let call = item.call.map_or_else(|| "a result".to_owned(), |n| format!("result of call {n}"));
     for (sent, _) in &item.texts {
         out.push(format!("{call}, starting \"{}\"", flat(sent.trim_start(), 24)));

@@ -73,7 +73,8 @@ pub fn bench() -> (Session, Vec<usize>) {
 pub fn all() -> Vec<Session> {
     let mut out = own();
     let named = std::env::var_os("OMNIROUTE_DATA").map(PathBuf::from);
-    let root = named.clone().unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"));
+    let root =
+        named.clone().unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"));
     for folder in ["sessions", "dev-sessions"] {
         let folder = root.join(folder);
         if folder.is_dir() {
@@ -97,7 +98,9 @@ fn sessions_in(folder: &Path) -> Vec<Session> {
         }
         let value: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         match value["sessions"].as_array() {
-            Some(many) => out.extend(many.iter().enumerate().map(|(i, v)| session(&format!("{stem}#{i}"), v))),
+            Some(many) => {
+                out.extend(many.iter().enumerate().map(|(i, v)| session(&format!("{stem}#{i}"), v)))
+            }
             None => out.push(session(&stem, &value)),
         }
     }

@@ -29,7 +29,11 @@ pub fn append_only_texts(cuts: &[usize], outputs: &[Bytes]) -> Result<(), String
     grows(cuts, outputs, literals)
 }
 
-fn grows<T: PartialEq>(cuts: &[usize], outputs: &[Bytes], parts: impl Fn(&[u8]) -> Vec<T>) -> Result<(), String> {
+fn grows<T: PartialEq>(
+    cuts: &[usize],
+    outputs: &[Bytes],
+    parts: impl Fn(&[u8]) -> Vec<T>,
+) -> Result<(), String> {
     let whole = parts(outputs.last().ok_or("no output")?);
     for (cut, output) in cuts.iter().zip(outputs) {
         let shorter = parts(output);
@@ -37,14 +41,21 @@ fn grows<T: PartialEq>(cuts: &[usize], outputs: &[Bytes], parts: impl Fn(&[u8]) 
             return Err(format!("{cut} messages became {}", shorter.len()));
         }
         if let Some(i) = (0..*cut).find(|i| whole.get(*i) != shorter.get(*i)) {
-            return Err(format!("message {i} of {cut} was sent otherwise when the body had {} messages", whole.len()));
+            return Err(format!(
+                "message {i} of {cut} was sent otherwise when the body had {} messages",
+                whole.len()
+            ));
         }
     }
     Ok(())
 }
 
 /// The law for one session with its bodies as they are.
-pub fn check(session: &Session, cuts: &[usize], send: &mut dyn FnMut(Vec<u8>) -> Bytes) -> Result<Vec<Bytes>, String> {
+pub fn check(
+    session: &Session,
+    cuts: &[usize],
+    send: &mut dyn FnMut(Vec<u8>) -> Bytes,
+) -> Result<Vec<Bytes>, String> {
     let order: Vec<usize> = (0..cuts.len()).collect();
     let outputs = outputs(cuts, &order, |k| session.first(k), send);
     append_only(cuts, &outputs).map_err(|e| format!("{}: {e}", session.name))?;

@@ -11,21 +11,36 @@ pub const WIRES: [Wire; 4] = [wire::OPENAI_CHAT, wire::ANTHROPIC, wire::OPENAI_R
 
 const TOOLS: [&str; 5] = ["read", "bash", "edit", "lookup", "write_file"];
 const PATHS: [&str; 3] = ["src/lib.rs", "src/main.rs", "notes.md"];
-const COMMANDS: [&str; 5] = ["cargo test", "cat src/lib.rs", "git diff", "npm install 2>&1 | tail -40", "docker logs web"];
+const COMMANDS: [&str; 5] =
+    ["cargo test", "cat src/lib.rs", "git diff", "npm install 2>&1 | tail -40", "docker logs web"];
 
 /// One exchange.
 #[derive(Debug, Clone)]
 pub enum Turn {
     Said(String),
     /// `in_two`: the answer comes in two blocks if it has an empty line.
-    Used { tool: usize, target: usize, text: String, written: String, is_error: bool, in_two: bool },
+    Used {
+        tool: usize,
+        target: usize,
+        text: String,
+        written: String,
+        is_error: bool,
+        in_two: bool,
+    },
 }
 
 #[derive(Debug, Clone)]
 enum Piece {
     /// Lines of one of a few files, so that texts overlap.
-    Part { file: usize, from: usize, count: usize },
-    Run { line: usize, count: usize },
+    Part {
+        file: usize,
+        from: usize,
+        count: usize,
+    },
+    Run {
+        line: usize,
+        count: usize,
+    },
     Rows(usize),
     Free(String),
 }
@@ -68,9 +83,12 @@ fn lines(piece: &Piece, gutter: usize) -> Vec<String> {
         Piece::Part { file, from, count } => {
             (*from..from + count).map(|n| number(n + 1, file_line(*file, n))).collect()
         }
-        Piece::Run { line, count } => vec![format!("warning: repeated line number {line} of the output"); *count],
+        Piece::Run { line, count } => {
+            vec![format!("warning: repeated line number {line} of the output"); *count]
+        }
         Piece::Rows(count) => {
-            let row = |i: usize| json!({"id": i, "name": format!("item {i}"), "state": "ready", "size": i * 7});
+            let row =
+                |i: usize| json!({"id": i, "name": format!("item {i}"), "state": "ready", "size": i * 7});
             let rows = Value::Array((0..*count).map(row).collect());
             vec![if count % 2 == 0 { rows.to_string() } else { serde_json::to_string_pretty(&rows).unwrap() }]
         }
@@ -80,7 +98,8 @@ fn lines(piece: &Piece, gutter: usize) -> Vec<String> {
 
 /// Conversations of up to `max` exchanges.
 pub fn talks(max: usize) -> impl Strategy<Value = Vec<Turn>> {
-    let used = (0..TOOLS.len(), 0..5usize, texts(), texts(), prop::bool::weighted(0.15), prop::bool::weighted(0.3));
+    let used =
+        (0..TOOLS.len(), 0..5usize, texts(), texts(), prop::bool::weighted(0.15), prop::bool::weighted(0.3));
     let turn = prop_oneof![
         1 => "[ -~]{0,40}".prop_map(Turn::Said),
         6 => used.prop_map(|(tool, target, text, written, is_error, in_two)| {
@@ -92,7 +111,9 @@ pub fn talks(max: usize) -> impl Strategy<Value = Vec<Turn>> {
         let mut out: Vec<Turn> = Vec::new();
         for (mut turn, again) in turns {
             // Sometimes the answer before comes once more.
-            if let (true, Turn::Used { text, .. }, Some(Turn::Used { text: before, .. })) = (again, &mut turn, out.last()) {
+            if let (true, Turn::Used { text, .. }, Some(Turn::Used { text: before, .. })) =
+                (again, &mut turn, out.last())
+            {
                 text.clone_from(before);
             }
             out.push(turn);
@@ -160,12 +181,15 @@ fn used(wire: Wire, n: usize, tool: &str, arguments: &Value, texts: &[&str], is_
         "openai-responses" => {
             let call = json!({"type": "function_call", "call_id": id, "name": tool, "arguments": arguments.to_string()});
             // Some shells report in a document of their own.
-            let wrapped = json!({"output": texts[0], "metadata": {"exit_code": i32::from(is_error)}}).to_string();
-            let output = if tool == "bash" && texts.len() == 1 { json!(wrapped) } else { blocks("input_text") };
+            let wrapped =
+                json!({"output": texts[0], "metadata": {"exit_code": i32::from(is_error)}}).to_string();
+            let output =
+                if tool == "bash" && texts.len() == 1 { json!(wrapped) } else { blocks("input_text") };
             [call, json!({"type": "function_call_output", "call_id": id, "output": output})]
         }
         _ => {
-            let call = json!({"role": "model", "parts": [{"functionCall": {"name": tool, "args": arguments}}]});
+            let call =
+                json!({"role": "model", "parts": [{"functionCall": {"name": tool, "args": arguments}}]});
             let texts = match texts {
                 [text] => json!({"output": text}),
                 several => json!({"error": several[0], "output": several[1]}),

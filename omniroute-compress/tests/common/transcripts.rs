@@ -44,7 +44,9 @@ pub fn items(wire: Wire, first: &Value, second: &Value) -> Vec<Item> {
                 Some("function_call") => reader.call(&a["call_id"], &a["name"], &a["arguments"]),
                 Some("custom_tool_call") => reader.call(&a["call_id"], &a["name"], &a["input"]),
                 Some("local_shell_call") => reader.call(&a["call_id"], &a["type"], &a["action"]),
-                Some(kind) if kind.ends_with("_output") => reader.result(&a["call_id"], &a["output"], &b["output"]),
+                Some(kind) if kind.ends_with("_output") => {
+                    reader.result(&a["call_id"], &a["output"], &b["output"])
+                }
                 _ => {}
             },
             _ => {
@@ -87,7 +89,13 @@ impl Reader {
         }
         self.waiting.push((id.as_str().unwrap_or_default().to_owned(), self.items.len()));
         let tool = tool.as_str().unwrap_or_default().to_owned();
-        self.items.push(Item { is_call: true, tool, arguments: leaves, call: Some(self.calls), texts: Vec::new() });
+        self.items.push(Item {
+            is_call: true,
+            tool,
+            arguments: leaves,
+            call: Some(self.calls),
+            texts: Vec::new(),
+        });
     }
 
     fn result(&mut self, id: &Value, first: &Value, second: &Value) {

@@ -15,39 +15,17 @@ fn the_laws_hold_and_catch_broken_models() {
     ];
     let laws: [(&str, Law, &str); 7] = [
         ("tokens are conserved", law_conserved, "loses plain input"),
-        (
-            "cost grows with every price",
-            law_monotone,
-            "pays for reads backwards",
-        ),
+        ("cost grows with every price", law_monotone, "pays for reads backwards"),
         ("a repeat is read", law_repeat, "forgets rounding"),
-        (
-            "a new first block reads nothing",
-            law_first_block,
-            "matches blocks out of place",
-        ),
-        (
-            "only shared prefixes are read",
-            law_shared,
-            "matches blocks out of place",
-        ),
+        ("a new first block reads nothing", law_first_block, "matches blocks out of place"),
+        ("only shared prefixes are read", law_shared, "matches blocks out of place"),
         ("the lifetime ends", law_lifetime, "ignores the lifetime"),
-        (
-            "append-only reads what came before",
-            law_append_only,
-            "forgets rounding",
-        ),
+        ("append-only reads what came before", law_append_only, "forgets rounding"),
     ];
     for (law_name, law, catches) in laws {
         assert_eq!(run(law, real), Ok(()), "{law_name}");
-        let (_, twin) = twins
-            .iter()
-            .find(|twin| twin.0 == catches)
-            .expect("a twin of that name");
-        assert!(
-            run(law, *twin).is_err(),
-            "{law_name}: misses a model that {catches}"
-        );
+        let (_, twin) = twins.iter().find(|twin| twin.0 == catches).expect("a twin of that name");
+        assert!(run(law, *twin).is_err(), "{law_name}: misses a model that {catches}");
     }
 }
 
@@ -105,11 +83,7 @@ impl Case {
     /// What a full hit on this many tokens may read.
     fn readable(&self, tokens: u64) -> u64 {
         let read = tokens / self.policy.step_tokens * self.policy.step_tokens;
-        if tokens < self.policy.minimum_tokens || self.policy == CachePolicy::none() {
-            0
-        } else {
-            read
-        }
+        if tokens < self.policy.minimum_tokens || self.policy == CachePolicy::none() { 0 } else { read }
     }
 
     /// The longest request twice or more, the times given.
@@ -124,11 +98,7 @@ fn law_conserved(model: Model, case: &Case) -> Result<(), String> {
     let bill = model(&requests, &case.prices(), &case.policy);
     let mut sum = Bill::default();
     for (request, row) in requests.iter().zip(&bill.rows) {
-        expect(
-            "tokens",
-            row.read + row.write + row.uncached_input,
-            tokens(request),
-        )?;
+        expect("tokens", row.read + row.write + row.uncached_input, tokens(request))?;
         expect("output", row.output, request.output_tokens)?;
         sum.read += row.read;
         sum.write += row.write;
@@ -146,11 +116,7 @@ fn law_monotone(model: Model, case: &Case) -> Result<(), String> {
     let requests = case.messy();
     let before = model(&requests, &case.prices(), &case.policy);
     let after = model(&requests, &dearer.prices(), &case.policy);
-    let falls = before
-        .rows
-        .iter()
-        .zip(&after.rows)
-        .any(|(old, new)| new.cost < old.cost);
+    let falls = before.rows.iter().zip(&after.rows).any(|(old, new)| new.cost < old.cost);
     expect("a bill that falls when a price rises", falls, false)
 }
 
@@ -180,11 +146,7 @@ fn law_shared(model: Model, case: &Case) -> Result<(), String> {
     let bill = model(&requests, &case.prices(), &case.policy);
     for (index, row) in bill.rows.iter().enumerate() {
         let (earlier, request) = (&requests[..index], &requests[index]);
-        let longest = earlier
-            .iter()
-            .map(|other| shared_tokens(other, request))
-            .max()
-            .unwrap_or(0);
+        let longest = earlier.iter().map(|other| shared_tokens(other, request)).max().unwrap_or(0);
         let limit = if request.cold == Some(true) { 0 } else { longest };
         expect("read more than was shared", row.read.saturating_sub(limit), 0)?;
     }
@@ -205,11 +167,7 @@ fn law_append_only(model: Model, case: &Case) -> Result<(), String> {
     let bill = model(&requests, &case.prices(), &case.policy);
     let warm = case.gap <= case.policy.ttl_ms;
     for (pair, row) in requests.windows(2).zip(&bill.rows[1..]) {
-        expect(
-            "read",
-            row.read,
-            if warm { case.readable(tokens(&pair[0])) } else { 0 },
-        )?;
+        expect("read", row.read, if warm { case.readable(tokens(&pair[0])) } else { 0 })?;
     }
     Ok(())
 }
@@ -219,11 +177,7 @@ fn real(requests: &[Request], prices: &Prices, policy: &CachePolicy) -> Simulati
 }
 
 fn twin_without_ttl(requests: &[Request], prices: &Prices, policy: &CachePolicy) -> Simulation {
-    let timeless = requests.iter().cloned().map(|request| Request {
-        at: None,
-        cold: None,
-        ..request
-    });
+    let timeless = requests.iter().cloned().map(|request| Request { at: None, cold: None, ..request });
     simulate(timeless, prices, policy)
 }
 
@@ -251,21 +205,12 @@ fn twin_losing_tokens(requests: &[Request], prices: &Prices, policy: &CachePolic
 fn twin_backward_price(requests: &[Request], prices: &Prices, policy: &CachePolicy) -> Simulation {
     let backward = prices.input.pico().saturating_sub(prices.cache_read.pico());
     let write = prices.cache_write.pico();
-    simulate(
-        requests,
-        &Prices::from_pico(prices.input.pico(), prices.output.pico(), backward, write),
-        policy,
-    )
+    simulate(requests, &Prices::from_pico(prices.input.pico(), prices.output.pico(), backward, write), policy)
 }
 
 /// Runs a law over random sessions, the same ones every time.
 fn run(law: Law, model: Model) -> Result<(), String> {
-    let config = Config {
-        cases: 256,
-        failure_persistence: None,
-        max_shrink_iters: 200,
-        ..Config::default()
-    };
+    let config = Config { cases: 256, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let checked = runner.run(&cases(), |case| law(model, &case).map_err(TestCaseError::fail));
     checked.map_err(|error| error.to_string())
@@ -299,19 +244,12 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, want: T) -> Result<(), String> {
-    if got == want {
-        Ok(())
-    } else {
-        Err(format!("{what}: {got:?} instead of {want:?}"))
-    }
+    if got == want { Ok(()) } else { Err(format!("{what}: {got:?} instead of {want:?}")) }
 }
 
 fn shared_tokens(one: &Request, other: &Request) -> u64 {
     let pairs = one.blocks.iter().zip(&other.blocks);
-    pairs
-        .take_while(|(a, b)| a.hash == b.hash && a.tokens == b.tokens)
-        .map(|(a, _)| a.tokens)
-        .sum()
+    pairs.take_while(|(a, b)| a.hash == b.hash && a.tokens == b.tokens).map(|(a, _)| a.tokens).sum()
 }
 
 fn tokens(request: &Request) -> u64 {

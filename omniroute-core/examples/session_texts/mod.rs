@@ -74,23 +74,13 @@ pub(crate) fn usage(session: &Value) -> Vec<Usage> {
             .find_map(|key| call[*key].as_u64())
             .map_or(0, |index| usize::try_from(index).unwrap_or(usize::MAX)),
         model: call["model"].as_str().unwrap_or("unknown").to_owned(),
-        input: [
-            "input_tokens",
-            "cache_read_input_tokens",
-            "cache_creation_input_tokens",
-            "input",
-        ]
-        .iter()
-        .map(|key| number(call, key))
-        .sum(),
+        input: ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "input"]
+            .iter()
+            .map(|key| number(call, key))
+            .sum(),
         output: number(call, "output_tokens") + number(call, "output"),
     };
-    session["provider_usage"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(read)
-        .collect()
+    session["provider_usage"].as_array().into_iter().flatten().map(read).collect()
 }
 
 fn entry(out: &mut Vec<SessionText>, index: usize, message: &Value) {

@@ -206,6 +206,16 @@ impl Doc {
         found
     }
 
+    /// All keys of all objects, decoded, sorted, each once.
+    pub fn keys(&self) -> Vec<String> {
+        let objects = (0..self.nodes.len() as u32).map(NodeId).filter(|n| self.kind(*n) == Kind::Object);
+        let keys = objects.flat_map(|object| self.members(object).map(|(key, _)| key));
+        let mut keys: Vec<String> = keys.filter_map(|key| self.str(key)).map(Cow::into_owned).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
     /// Whether `other` has the same kinds of values, nested alike; texts and numbers may differ.
     pub fn same_shape(&self, other: &Doc) -> bool {
         self.nodes.len() == other.nodes.len()

@@ -92,7 +92,12 @@ impl Patch {
     ///
     /// # Errors
     /// [`DocError`] if `json` is not one JSON document.
-    pub fn push_member(&mut self, object: NodeId, key: &str, json: impl Into<Arc<str>>) -> Result<(), DocError> {
+    pub fn push_member(
+        &mut self,
+        object: NodeId,
+        key: &str,
+        json: impl Into<Arc<str>>,
+    ) -> Result<(), DocError> {
         let value = json.into();
         Doc::check(&value)?;
         self.ops.push((object, Op::Append { key: Some(key.into()), value }));

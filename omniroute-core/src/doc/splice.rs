@@ -149,12 +149,14 @@ impl Doc {
         let mut first = 0; // of a run of removals without a gap
         for at in 0..cuts.len() {
             let Some(&Cut { start, tail, removes, .. }) = cuts.get(at) else { continue };
-            let joins = at.checked_sub(1).and_then(|p| cuts.get(p)).is_some_and(|p| p.removes && p.end == start);
+            let joins =
+                at.checked_sub(1).and_then(|p| cuts.get(p)).is_some_and(|p| p.removes && p.end == start);
             if !(removes && joins) {
                 first = at;
             }
             if let Some(run) = cuts.get_mut(first).filter(|_| tail)
-                && let Some(comma) = self.solid_before(run.start).filter(|&p| self.bytes().get(p) == Some(&b','))
+                && let Some(comma) =
+                    self.solid_before(run.start).filter(|&p| self.bytes().get(p) == Some(&b','))
             {
                 run.start = comma;
             }
@@ -211,7 +213,8 @@ mod tests {
 
     #[test]
     fn sets_and_keeps_the_rest() {
-        let out = apply("{ \"a\" :1.0 ,\t\"b\":\"x\\u00e9\" }", |d, p| p.set_json(get(d, "a"), "[2]").unwrap());
+        let out =
+            apply("{ \"a\" :1.0 ,\t\"b\":\"x\\u00e9\" }", |d, p| p.set_json(get(d, "a"), "[2]").unwrap());
         assert_eq!(out, "{ \"a\" :[2] ,\t\"b\":\"x\\u00e9\" }");
     }
 

@@ -100,12 +100,7 @@ impl Tokenizer for Estimator {
 }
 
 fn price<const CL100K: bool>(text: &[u8], vocabulary: &'static Vocabulary) -> u64 {
-    let mut sum = Sum::<CL100K> {
-        vocabulary,
-        units: 0,
-        glue: Glue::default(),
-        known: [(0, 0); KNOWN],
-    };
+    let mut sum = Sum::<CL100K> { vocabulary, units: 0, glue: Glue::default(), known: [(0, 0); KNOWN] };
     scan(text, &mut sum);
     sum.units
 }
@@ -130,7 +125,8 @@ impl<const CL100K: bool> Sink for Sum<CL100K> {
         } else {
             self.shape(Kind::Word, text, start, end)
         };
-        let joined = CL100K && start > 0 && text[start].is_ascii_uppercase() && text[start - 1].is_ascii_lowercase();
+        let joined =
+            CL100K && start > 0 && text[start].is_ascii_uppercase() && text[start - 1].is_ascii_lowercase();
         let join = if joined { u64::from(self.vocabulary.join.unsigned_abs()) } else { 0 };
         self.units += units - join.min(units);
     }
@@ -207,11 +203,7 @@ impl<const CL100K: bool> Sum<CL100K> {
     /// The price of letters inside a long string of letters and digits.
     fn noise(&self, text: &[u8], start: usize, end: usize) -> u64 {
         let small = text[start..end].iter().all(u8::is_ascii_lowercase);
-        let row = if small {
-            &self.vocabulary.lengths[4]
-        } else {
-            &self.vocabulary.lengths[5]
-        };
+        let row = if small { &self.vocabulary.lengths[4] } else { &self.vocabulary.lengths[5] };
         let length = end - start;
         let units = i32::from(row[length.min(NOISE_ROW)]).max(TOKEN) as u64;
         units + length.saturating_sub(NOISE_ROW) as u64 * NOISE_STEP
@@ -251,11 +243,8 @@ impl<const CL100K: bool> Sum<CL100K> {
         let mut ruler = if piece.len() > RULER { 0 } else { usize::MAX };
         while at < piece.len() {
             let byte = piece[at];
-            let (point, width) = if byte < 0x80 {
-                (u32::from(byte), 1)
-            } else {
-                (code_point(piece, at), wide_len(byte))
-            };
+            let (point, width) =
+                if byte < 0x80 { (u32::from(byte), 1) } else { (code_point(piece, at), wide_len(byte)) };
             if at >= ruler {
                 let more = repeats(piece, at, width);
                 ruler = at + more * width + 1;
@@ -398,11 +387,7 @@ fn little_endian(bytes: &[u8]) -> u64 {
 /// A mask of the lowest `count` bytes, `count` at most 8.
 #[inline]
 const fn low_bytes(count: usize) -> u64 {
-    if count >= 8 {
-        u64::MAX
-    } else {
-        (1 << (count * 8)) - 1
-    }
+    if count >= 8 { u64::MAX } else { (1 << (count * 8)) - 1 }
 }
 
 /// The column of [`Vocabulary::lengths`] for a length in characters.
@@ -419,12 +404,7 @@ const fn row_of(length: usize) -> usize {
 fn repeats(piece: &[u8], at: usize, width: usize) -> usize {
     // Equal to itself moved by one character, as far as that goes.
     let moved = piece.get(at + width..).unwrap_or(&[]);
-    moved
-        .iter()
-        .zip(&piece[at..])
-        .take_while(|(next, byte)| next == byte)
-        .count()
-        / width
+    moved.iter().zip(&piece[at..]).take_while(|(next, byte)| next == byte).count() / width
 }
 
 #[inline]

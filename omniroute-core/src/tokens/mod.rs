@@ -49,36 +49,16 @@ impl Family {
         let lower = model.to_ascii_lowercase();
         let name = lower.rsplit('/').next().unwrap_or(&lower);
         if let Some(claude) = tail_of(name, "claude") {
-            return if is_new_claude(claude) {
-                Self::ClaudeNew
-            } else {
-                Self::Claude
-            };
+            return if is_new_claude(claude) { Self::ClaudeNew } else { Self::Claude };
         }
         if tail_of(name, "gemini").is_some() {
             return Self::Gemini;
         }
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        if starts(&[
-            "gpt-4o",
-            "gpt-4.",
-            "chatgpt-4o",
-            "gpt-5",
-            "gpt-oss",
-            "o1",
-            "o3",
-            "o4",
-            "codex-",
-        ]) {
+        if starts(&["gpt-4o", "gpt-4.", "chatgpt-4o", "gpt-5", "gpt-oss", "o1", "o3", "o4", "codex-"]) {
             return Self::O200k;
         }
-        if starts(&[
-            "gpt-4",
-            "gpt-3.5",
-            "gpt-35",
-            "text-embedding-3",
-            "text-embedding-ada-002",
-        ]) {
+        if starts(&["gpt-4", "gpt-3.5", "gpt-35", "text-embedding-3", "text-embedding-ada-002"]) {
             return Self::Cl100k;
         }
         Self::Other
@@ -115,10 +95,7 @@ impl Family {
 /// What follows `word` where it begins a part of `name`.
 fn tail_of<'a>(name: &'a str, word: &str) -> Option<&'a str> {
     let (before, after) = name.split_once(word)?;
-    before
-        .is_empty()
-        .then_some(after)
-        .or_else(|| before.ends_with(['.', '-', ':', '~']).then_some(after))
+    before.is_empty().then_some(after).or_else(|| before.ends_with(['.', '-', ':', '~']).then_some(after))
 }
 
 /// Whether a Claude name without its first word is of the newer tokenizer: version 4.7 or later.
@@ -127,13 +104,7 @@ fn is_new_claude(rest: &str) -> bool {
         .split(['-', '.', '@', ':', '_'])
         .filter(|part| !part.is_empty())
         // A date, a revision or a context size is no version.
-        .filter_map(|part| {
-            if part.len() <= 2 {
-                part.parse::<u32>().ok()
-            } else {
-                None
-            }
-        });
+        .filter_map(|part| if part.len() <= 2 { part.parse::<u32>().ok() } else { None });
     match (numbers.next(), numbers.next()) {
         (Some(major), Some(minor)) => (major, minor) >= (4, 7),
         (Some(major), None) => major >= 5,

@@ -13,11 +13,7 @@ pub(crate) const fn decode<const TEXT: usize, const COUNT: usize>(text: &[u8; TE
 }
 
 const fn digit(byte: u8) -> u16 {
-    (if byte < b'\\' {
-        byte - b'#'
-    } else {
-        byte - b'#' - 1
-    }) as u16
+    (if byte < b'\\' { byte - b'#' } else { byte - b'#' - 1 }) as u16
 }
 
 /// Moves numbers from `0..` to around zero.

@@ -41,18 +41,10 @@ impl Glue {
         let first = text[start];
         if first.is_ascii_alphanumeric() {
             let glued = start > 0 && text[start - 1].is_ascii_alphanumeric();
-            self.0 = if glued {
-                self.0.saturating_add(1).min(16)
-            } else {
-                self.0 / 2
-            };
+            self.0 = if glued { self.0.saturating_add(1).min(16) } else { self.0 / 2 };
             return self.0 >= Self::NOISE;
         }
-        self.0 = if CLASS[usize::from(first)] == MARK {
-            self.0 / 2
-        } else {
-            0
-        };
+        self.0 = if CLASS[usize::from(first)] == MARK { self.0 / 2 } else { 0 };
         false
     }
 }
@@ -111,11 +103,7 @@ pub(crate) fn scan<S: Sink>(text: &[u8], sink: &mut S) {
 #[inline]
 fn blanks<S: Sink>(text: &[u8], start: usize, sink: &mut S) -> usize {
     let mut end = start + 1;
-    let mut lines = if text[start] == b'\n' || text[start] == b'\r' {
-        end
-    } else {
-        0
-    };
+    let mut lines = if text[start] == b'\n' || text[start] == b'\r' { end } else { 0 };
     while let Some(&byte) = text.get(end) {
         match CLASS[usize::from(byte)] {
             SPACE => end += 1,
@@ -254,10 +242,7 @@ fn class_at(text: &[u8], at: usize) -> u8 {
 
 #[inline]
 fn run(text: &[u8], mut at: usize, class: u8) -> usize {
-    while text
-        .get(at)
-        .is_some_and(|&byte| CLASS[usize::from(byte)] == class)
-    {
+    while text.get(at).is_some_and(|&byte| CLASS[usize::from(byte)] == class) {
         at += 1;
     }
     at
@@ -274,11 +259,7 @@ fn is_letter(text: &[u8], at: usize) -> bool {
 
 #[inline]
 fn mark_len(text: &[u8], at: usize) -> usize {
-    if text[at] < 0x80 {
-        1
-    } else {
-        wide_len(text[at]).min(text.len() - at)
-    }
+    if text[at] < 0x80 { 1 } else { wide_len(text[at]).min(text.len() - at) }
 }
 
 /// The length of a character by its first byte; a stray continuation byte counts as one.
@@ -344,20 +325,11 @@ mod tests {
     #[test]
     fn cuts_like_the_o200k_pattern() {
         for (text, pieces) in [
-            (
-                "Hello world, don't",
-                &["Hello", " world", ",", " don't"] as &[&str],
-            ),
+            ("Hello world, don't", &["Hello", " world", ",", " don't"] as &[&str]),
             ("fooBar HTTPServer", &["foo", "Bar", " HTTPServer"]),
-            (
-                "a_b(c) = 12345;",
-                &["a", "_b", "(c", ")", " =", " ", "12345", ";"],
-            ),
+            ("a_b(c) = 12345;", &["a", "_b", "(c", ")", " =", " ", "12345", ";"]),
             ("x\n\n    y", &["x", "\n\n", "   ", " y"]),
-            (
-                "{\n  \"k\": 1\n}",
-                &["{\n", " ", " \"", "k", "\":", " ", "1", "\n", "}"],
-            ),
+            ("{\n  \"k\": 1\n}", &["{\n", " ", " \"", "k", "\":", " ", "1", "\n", "}"]),
             ("\tif x  ", &["\tif", " x", "  "]),
             ("naïve — Grüße", &["naïve", " —", " Grüße"]),
             ("中文 😀!", &["中文", " 😀!"]),

@@ -3,7 +3,9 @@
 use super::WireFormat;
 use super::fields::{array, error, expect, fields, last, pick, present, root_object, text};
 use super::openai_chat::{opaque_turn, role_of};
-use crate::conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
+use crate::conversation::{
+    Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn,
+};
 use crate::doc::{Doc, DocError, Kind, NodeId, Rule};
 
 #[derive(Debug)]
@@ -78,7 +80,8 @@ impl WireFormat for Anthropic {
 
 /// Block types that only this wire has.
 fn own_block(doc: &Doc, block: NodeId) -> bool {
-    let own = ["tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "image", "document"];
+    let own =
+        ["tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "image", "document"];
     text(doc, doc.get(block, "type")).is_some_and(|t| own.iter().any(|name| t.is(name)))
 }
 
@@ -93,9 +96,7 @@ fn content(doc: &Doc, node: NodeId) -> Result<Vec<Part<'_>>, DocError> {
 
 fn part(doc: &Doc, node: NodeId) -> Result<Part<'_>, DocError> {
     expect(doc, node, Kind::Object, "a content block")?;
-    let names = [
-        "type", "text", "id", "name", "input", "tool_use_id", "is_error", "thinking", "citations",
-    ];
+    let names = ["type", "text", "id", "name", "input", "tool_use_id", "is_error", "thinking", "citations"];
     let [kind, value, id, name, input, answers, is_error, thinking, citations] = last(doc, node, names);
     let kind = text(doc, kind);
     let is = |name| kind.is_some_and(|k| k.is(name));

@@ -3,7 +3,9 @@
 use super::WireFormat;
 use super::fields::{array, expect, fields, last, pick, present, root_object, text};
 use super::openai_chat::{opaque_turn, role_of};
-use crate::conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
+use crate::conversation::{
+    Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn,
+};
 use crate::doc::{Doc, DocError, Kind, NodeId};
 
 #[derive(Debug)]
@@ -25,7 +27,8 @@ impl WireFormat for Gemini {
     fn head<'d>(&self, doc: &'d Doc) -> Head<'d> {
         let get = |key| doc.get(doc.root(), key);
         let config = get("generationConfig").or_else(|| get("generation_config"));
-        let limit = config.and_then(|c| doc.get(c, "maxOutputTokens").or_else(|| doc.get(c, "max_output_tokens")));
+        let limit =
+            config.and_then(|c| doc.get(c, "maxOutputTokens").or_else(|| doc.get(c, "max_output_tokens")));
         Head {
             model: text(doc, get("model")),
             stream: false, // a different URL, not a field
@@ -42,7 +45,8 @@ impl WireFormat for Gemini {
             fields(doc, root, once, rest, |key, value| out.extra.push((key, value)))?;
         out.continues = present(doc, cached);
         for group in tools.into_iter().flat_map(|t| doc.elements(t)) {
-            let declared = doc.get(group, "functionDeclarations").or_else(|| doc.get(group, "function_declarations"));
+            let declared =
+                doc.get(group, "functionDeclarations").or_else(|| doc.get(group, "function_declarations"));
             match declared {
                 Some(list) => out.tools.extend(
                     doc.elements(list).map(|node| Tool { name: text(doc, doc.get(node, "name")), node }),
@@ -95,10 +99,19 @@ fn parts(doc: &Doc, list: NodeId) -> Result<Vec<Part<'_>>, DocError> {
 fn part(doc: &Doc, node: NodeId) -> Result<Part<'_>, DocError> {
     expect(doc, node, Kind::Object, "a part")?;
     let names = [
-        "text", "thought", "functionCall", "function_call", "functionResponse", "function_response", "inlineData",
-        "fileData", "inline_data", "file_data",
+        "text",
+        "thought",
+        "functionCall",
+        "function_call",
+        "functionResponse",
+        "function_response",
+        "inlineData",
+        "fileData",
+        "inline_data",
+        "file_data",
     ];
-    let [value, thought, call, call2, response, response2, inline, file, inline2, file2] = last(doc, node, names);
+    let [value, thought, call, call2, response, response2, inline, file, inline2, file2] =
+        last(doc, node, names);
     let sealed = signed(doc, node);
     if let Some(call) = call.or(call2) {
         let [id, name, args] = last(doc, call, ["id", "name", "args"]);
@@ -122,7 +135,9 @@ fn part(doc: &Doc, node: NodeId) -> Result<Part<'_>, DocError> {
         }));
     }
     Ok(match value.and_then(|v| Some((v, doc.json_str(v)?))) {
-        Some((_, t)) if thought.and_then(|t| doc.bool(t)) == Some(true) => Part::Reasoning { node, text: Some(t) },
+        Some((_, t)) if thought.and_then(|t| doc.bool(t)) == Some(true) => {
+            Part::Reasoning { node, text: Some(t) }
+        }
         Some((at, t)) => Part::Text(Text { sealed, ..Text::new(at, t) }),
         None if [inline, file, inline2, file2].iter().any(Option::is_some) => Part::Media { node },
         None => Part::Opaque { node },

@@ -2,7 +2,9 @@
 
 use super::WireFormat;
 use super::fields::{array, error, expect, fields, last, pick, present, root_object, text};
-use crate::conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
+use crate::conversation::{
+    Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn,
+};
 use crate::doc::{Doc, DocError, Kind, NodeId, Rule};
 
 #[derive(Debug)]
@@ -54,7 +56,13 @@ impl WireFormat for OpenAiChat {
 fn message(doc: &Doc, node: NodeId, index: u32) -> Result<Turn<'_>, DocError> {
     expect(doc, node, Kind::Object, "a message")?;
     let names = [
-        "tool_calls", "tool_call_id", "function_call", "name", "refusal", "reasoning_content", "reasoning",
+        "tool_calls",
+        "tool_call_id",
+        "function_call",
+        "name",
+        "refusal",
+        "reasoning_content",
+        "reasoning",
         "reasoning_details",
     ];
     let ([role, content], [calls, call_id, legacy_call, name, refusal, thoughts @ ..]) =
@@ -116,7 +124,9 @@ fn content_parts(doc: &Doc, content: Option<NodeId>) -> Result<Vec<Part<'_>>, Do
     let Some(content) = content else { return Ok(Vec::new()) };
     match doc.kind(content) {
         Kind::Null => Ok(Vec::new()),
-        Kind::String => Ok(doc.json_str(content).map(|t| Part::Text(Text::new(content, t))).into_iter().collect()),
+        Kind::String => {
+            Ok(doc.json_str(content).map(|t| Part::Text(Text::new(content, t))).into_iter().collect())
+        }
         Kind::Array => Ok(doc.elements(content).map(|node| content_part(doc, node)).collect()),
         // One vendor's clients send a single part without its array.
         Kind::Object => Ok(vec![content_part(doc, content)]),

@@ -3,7 +3,9 @@
 use super::WireFormat;
 use super::fields::{error, expect, fields, last, pick, present, root_object, text};
 use super::openai_chat::{arguments_of, free_text_of, opaque_turn, role_of};
-use crate::conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
+use crate::conversation::{
+    Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn,
+};
 use crate::doc::{Doc, DocError, Kind, NodeId, Rule};
 
 #[derive(Debug)]
@@ -25,7 +27,14 @@ impl WireFormat for OpenAiResponses {
             Some(Kind::Array) => doc.get(root, "messages").is_none(),
             // Embedding requests also have a text under `input`; only Responses has these beside it.
             Some(Kind::String) => {
-                let own = ["instructions", "max_output_tokens", "previous_response_id", "reasoning", "tools", "store"];
+                let own = [
+                    "instructions",
+                    "max_output_tokens",
+                    "previous_response_id",
+                    "reasoning",
+                    "tools",
+                    "store",
+                ];
                 own.iter().any(|k| doc.get(root, k).is_some())
             }
             _ => false,
@@ -69,7 +78,14 @@ impl WireFormat for OpenAiResponses {
                 let parts = vec![Part::Text(Text::new(input, t))];
                 out.turns.push(Turn { role: Role::User, index: Some(0), node: input, parts });
             }
-            _ => return Err(error(doc, input, Rule::Shape, "\"input\" is neither text nor a list of items".into())),
+            _ => {
+                return Err(error(
+                    doc,
+                    input,
+                    Rule::Shape,
+                    "\"input\" is neither text nor a list of items".into(),
+                ));
+            }
         }
         Ok(out)
     }
@@ -77,19 +93,23 @@ impl WireFormat for OpenAiResponses {
 
 fn item(doc: &Doc, node: NodeId, index: u32) -> Result<Turn<'_>, DocError> {
     expect(doc, node, Kind::Object, "an input item")?;
-    let names =
-        ["type", "call_id", "name", "arguments", "input", "action", "output", "operation", "summary"];
+    let names = ["type", "call_id", "name", "arguments", "input", "action", "output", "operation", "summary"];
     let ([role, content], [kind, call_id, name, arguments, input, action, output, operation, summary]) =
         pick(doc, node, ["role", "content"], names)?;
     let kind = text(doc, kind);
     let is = |name| kind.is_some_and(|k| k.is(name));
     let turn = |role, parts| Turn { role, index: Some(index), node, parts };
     let call = |name, arguments| {
-        turn(Role::Assistant, vec![Part::ToolCall(ToolCall { node, id: text(doc, call_id), name, arguments })])
+        turn(
+            Role::Assistant,
+            vec![Part::ToolCall(ToolCall { node, id: text(doc, call_id), name, arguments })],
+        )
     };
     if is("message") || (kind.is_none() && role.is_some()) {
         let parts = message_parts(doc, content)?;
-        return Ok(role_of(doc, node, role)?.map_or_else(|| opaque_turn(node, index), |role| turn(role, parts)));
+        return Ok(
+            role_of(doc, node, role)?.map_or_else(|| opaque_turn(node, index), |role| turn(role, parts))
+        );
     }
     if is("function_call") {
         return Ok(call(text(doc, name), arguments_of(doc, arguments)));
@@ -104,7 +124,10 @@ fn item(doc: &Doc, node: NodeId, index: u32) -> Result<Turn<'_>, DocError> {
         return Ok(call(kind, operation.map_or(Arguments::None, Arguments::Json)));
     }
     let answers = [
-        "function_call_output", "custom_tool_call_output", "local_shell_call_output", "shell_call_output",
+        "function_call_output",
+        "custom_tool_call_output",
+        "local_shell_call_output",
+        "shell_call_output",
         "apply_patch_call_output",
     ];
     if answers.into_iter().any(is) {

@@ -21,7 +21,11 @@ const FIELDS: &[ConfigField] = &[
     ConfigField::int("min_rows", 8, (2, 1_000_000), "fewer rows are no table"),
     ConfigField::int("min_saving_percent", 10, (1, 99), "least saving, in percent of the document's tokens"),
     ConfigField::int("min_saving_tokens", 40, (1, 1_000_000), "least saving, in tokens"),
-    ConfigField::switch("verify", true, "decode every table and compare it with its source before it is sent"),
+    ConfigField::switch(
+        "verify",
+        true,
+        "decode every table and compare it with its source before it is sent",
+    ),
 ];
 
 /// Entry in the list of engines.
@@ -67,7 +71,9 @@ impl CompressionEngine for Rows {
         let count = encoded.rows;
         let printer = encoded.printer.map_or_else(|| "-".to_owned(), spell);
         let undo = format!("{} {} {printer}", encoded.block.start, encoded.block.end);
-        Ok(Edit::Replace(Replacement::new(encoded.text).technique(encoded.form.technique(), count).undo(undo)))
+        Ok(Edit::Replace(
+            Replacement::new(encoded.text).technique(encoded.form.technique(), count).undo(undo),
+        ))
     }
 
     fn undo(&self, after: &str, undo: &str, _: &dyn Sources) -> Option<String> {
@@ -122,7 +128,12 @@ mod tests {
 
     #[test]
     fn printers_survive_their_text_form() {
-        for layout in [Layout::Compact, Layout::OneSpace, Layout::Indent { width: 2, tab: false }, Layout::Indent { width: 1, tab: true }] {
+        for layout in [
+            Layout::Compact,
+            Layout::OneSpace,
+            Layout::Indent { width: 2, tab: false },
+            Layout::Indent { width: 1, tab: true },
+        ] {
             for escapes in [Escapes::Minimal, Escapes::Ascii] {
                 for lines in [false, true] {
                     let printer = Printer { layout, escapes, lines };

@@ -107,7 +107,11 @@ impl Index {
     }
 
     /// Places where these lines stand in texts not further back than `max_back_chars`, the latest first.
-    pub(super) fn places(&self, keys: &[u64], max_back_chars: u64) -> impl Iterator<Item = (u32, usize)> + '_ {
+    pub(super) fn places(
+        &self,
+        keys: &[u64],
+        max_back_chars: u64,
+    ) -> impl Iterator<Item = (u32, usize)> + '_ {
         let mut at = match keys {
             [] => NOWHERE,
             keys if keys.contains(&0) => NOWHERE,

@@ -233,7 +233,12 @@ mod tests {
                 assert_eq!(again, line, "{text:?}");
             }
         }
-        for text in ["1\ta\n5\tb\n6\tc\n9\td", "a: b\nc: d\ne: f\ng: h", "1\n2\n3\n4", "10:20 a\n10:21 b\n10:22 c\n10:23 d"] {
+        for text in [
+            "1\ta\n5\tb\n6\tc\n9\td",
+            "a: b\nc: d\ne: f\ng: h",
+            "1\n2\n3\n4",
+            "10:20 a\n10:21 b\n10:22 c\n10:23 d",
+        ] {
             assert_eq!(lines(text).gutter, None, "{text:?}");
         }
     }

@@ -9,8 +9,8 @@ mod undo;
 use std::sync::{Arc, PoisonError};
 
 use omniroute_core::{
-    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement, SegmentKind,
-    SegmentView, Sources,
+    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement,
+    SegmentKind, SegmentView, Sources,
 };
 
 use self::index::{Index, Source};
@@ -32,7 +32,12 @@ const INFO: EngineInfo = EngineInfo::new("session-dedup", Loss::Lossless)
 const FIELDS: &[ConfigField] = &[
     ConfigField::int("min_lines", 6, (3, 100_000), "lines a run must have"),
     ConfigField::int("min_net_chars", 240, (1, 1_000_000), "characters a run must save, its marker paid for"),
-    ConfigField::int("max_back_chars", 200_000, (20_000, i64::MAX), "how far back a reference may reach, in characters"),
+    ConfigField::int(
+        "max_back_chars",
+        200_000,
+        (20_000, i64::MAX),
+        "how far back a reference may reach, in characters",
+    ),
     ConfigField::switch("arguments", true, "also refer to texts that the model wrote with an editing tool"),
 ];
 
@@ -106,7 +111,8 @@ impl CompressionEngine for SessionDedup {
         let Some(index) = memory.downcast_mut::<Index>() else { return };
         let segment = view.this();
         let name = index.trail.settle(view, mostly_reference(view));
-        let source = |leaf, text, lines| Source { index: view.index(), id: segment.id, leaf, text, name, lines };
+        let source =
+            |leaf, text, lines| Source { index: view.index(), id: segment.id, leaf, text, name, lines };
         if segment.kind == SegmentKind::ToolResult {
             let split = index.split.get_mut().unwrap_or_else(PoisonError::into_inner).take();
             let lines = match split {
@@ -164,7 +170,14 @@ impl<'t> Writer<'t> {
         Writer { text, lines, out, done: 0, written: 0, done_lines: 0, references: Vec::new() }
     }
 
-    fn run(&mut self, run: Run, index: &Index, view: &SegmentView<'_, '_>, anchors: usize, min_net_chars: usize) {
+    fn run(
+        &mut self,
+        run: Run,
+        index: &Index,
+        view: &SegmentView<'_, '_>,
+        anchors: usize,
+        min_net_chars: usize,
+    ) {
         let Some(source) = index.source(run.source) else { return };
         let Some(omitted) = run.count.checked_sub(2 * anchors).filter(|n| *n > 0) else { return };
         let (from, to) = (run.start + anchors, run.start + run.count - anchors);

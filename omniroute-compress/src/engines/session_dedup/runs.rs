@@ -21,7 +21,13 @@ const MAX_FAILED_CHECKS: usize = 16;
 const MAX_COMPARISONS: usize = 128;
 
 /// The runs of `text`, without overlap, in order. Keys are compared here, bytes by [`check`].
-pub(super) fn find(lines: &Lines, text: &[u8], index: &Index, segments: &[Segment<'_>], limits: Limits) -> Vec<Run> {
+pub(super) fn find(
+    lines: &Lines,
+    text: &[u8],
+    index: &Index,
+    segments: &[Segment<'_>],
+    limits: Limits,
+) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut at = 0;
     let mut free = 0; // lines before it belong to an earlier run

@@ -11,11 +11,7 @@ pub(super) fn kind(name: &str, args: Args<'_, '_>) -> Option<Kind> {
     let sub = |values: &[&str]| args.subcommand(values).map_or("", |(sub, _)| sub);
     let only = |known: &[&str], values: &[&str]| {
         let sub = sub(values);
-        if known.contains(&sub) || sub.is_empty() {
-            Kind::Command
-        } else {
-            Kind::Unknown
-        }
+        if known.contains(&sub) || sub.is_empty() { Kind::Command } else { Kind::Unknown }
     };
     Some(match name {
         "cargo" => cargo(args),
@@ -30,24 +26,16 @@ pub(super) fn kind(name: &str, args: Args<'_, '_>) -> Option<Kind> {
         }
         "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" => Kind::Command,
         "go" => go(args),
-        "npm" => npm(
-            args,
-            sub(&["--prefix", "-C", "-w", "--workspace", "--loglevel", "--registry"]),
-        ),
+        "npm" => npm(args, sub(&["--prefix", "-C", "-w", "--workspace", "--loglevel", "--registry"])),
         "pnpm" => npm(args, sub(&["--filter", "-F", "-C", "--dir", "--prefix"])),
         "yarn" if args.0.is_empty() => Kind::Command,
         "yarn" => npm(args, sub(&["--cwd"])),
         "bun" if sub(&["--cwd"]) == "run" => npm(args, "run"),
         "bun" => only(
-            &[
-                "install", "i", "add", "remove", "update", "test", "build", "pm", "outdated", "audit",
-            ],
+            &["install", "i", "add", "remove", "update", "test", "build", "pm", "outdated", "audit"],
             &["--cwd"],
         ),
-        "deno" => only(
-            &["test", "lint", "check", "compile", "cache", "install", "add"],
-            &[],
-        ),
+        "deno" => only(&["test", "lint", "check", "compile", "cache", "install", "add"], &[]),
         "node" | "nodejs" => node(args),
         "python" | "python2" | "python3" | "py" => python(args),
         "pip" | "pip3" | "pipx" | "twine" | "conda" | "mamba" | "micromamba" | "virtualenv" | "venv"
@@ -83,31 +71,16 @@ pub(super) fn kind(name: &str, args: Args<'_, '_>) -> Option<Kind> {
         | "jest" | "mocha" | "ava" | "tap" | "karma" | "cypress" | "webpack" | "rollup" | "tsup"
         | "parcel" | "knip" | "depcheck" | "madge" | "size-limit" | "attw" | "publint" | "tslint"
         | "svelte-check" | "web-ext" | "ncu" | "npm-check-updates" => Kind::Command,
-        "playwright" => only(
-            &["test", "install", "install-deps", "show-report", "codegen"],
-            &[],
-        ),
+        "playwright" => only(&["test", "install", "install-deps", "show-report", "codegen"], &[]),
         "esbuild" | "swc"
-            if args
-                .texts()
-                .any(|text| text.starts_with("--out") || text == "-o" || text == "-d") =>
+            if args.texts().any(|text| text.starts_with("--out") || text == "-o" || text == "-d") =>
         {
             Kind::Command
         }
         "vite" | "next" | "nuxt" | "nuxi" | "astro" | "remix" | "ng" | "expo" | "electron-builder"
-        | "storybook" | "tauri" => only(
-            &[
-                "build",
-                "lint",
-                "check",
-                "test",
-                "info",
-                "typecheck",
-                "generate",
-                "optimize",
-            ],
-            &[],
-        ),
+        | "storybook" | "tauri" => {
+            only(&["build", "lint", "check", "test", "info", "typecheck", "generate", "optimize"], &[])
+        }
         "turbo" | "nx" | "lerna" | "lage" | "moon" => scripts(args),
         "prisma" | "drizzle-kit" => only(&["generate", "migrate", "validate", "push"], &[]),
         "make" | "gmake" | "just" | "task" | "rake" | "invoke" | "mage" | "ninja" | "samu" => {
@@ -117,12 +90,9 @@ pub(super) fn kind(name: &str, args: Args<'_, '_>) -> Option<Kind> {
         "cmake" | "ctest" | "cpack" | "meson" | "autoconf" | "automake" | "autoreconf" | "configure"
         | "qmake" | "xmake" | "scons" => Kind::Command,
         "mvn" | "mvnw" | "gradle" | "gradlew" | "sbt" | "ant" | "lein" => jvm(args),
-        "bazel" | "bazelisk" | "buck" | "buck2" | "pants" => only(
-            &[
-                "build", "test", "clean", "fetch", "sync", "info", "version", "lint", "check",
-            ],
-            &[],
-        ),
+        "bazel" | "bazelisk" | "buck" | "buck2" | "pants" => {
+            only(&["build", "test", "clean", "fetch", "sync", "info", "version", "lint", "check"], &[])
+        }
         "dotnet" | "swift" | "zig" | "dart" | "flutter" | "gleam" => only(
             &[
                 "build",
@@ -146,22 +116,10 @@ pub(super) fn kind(name: &str, args: Args<'_, '_>) -> Option<Kind> {
         ),
         "xcodebuild" | "msbuild" | "nuget" | "pod" | "carthage" | "swiftlint" | "ktlint" | "detekt"
         | "checkstyle" => Kind::Command,
-        "mix" => only(
-            &[
-                "test",
-                "compile",
-                "deps.get",
-                "deps.update",
-                "credo",
-                "dialyzer",
-                "ecto.migrate",
-            ],
-            &[],
-        ),
-        "rails" => only(
-            &["test", "db:migrate", "db:create", "db:seed", "assets:precompile"],
-            &[],
-        ),
+        "mix" => {
+            only(&["test", "compile", "deps.get", "deps.update", "credo", "dialyzer", "ecto.migrate"], &[])
+        }
+        "rails" => only(&["test", "db:migrate", "db:create", "db:seed", "assets:precompile"], &[]),
         "rspec" | "minitest" | "rubocop" | "gem" | "bundle" | "bundler" | "brakeman" | "phpunit" | "pest"
         | "phpstan" | "psalm" | "phpcs" => Kind::Command,
         "composer" => only(
@@ -202,14 +160,7 @@ fn package(args: Args<'_, '_>) -> Kind {
 }
 
 fn cargo(args: Args<'_, '_>) -> Kind {
-    const VALUES: &[&str] = &[
-        "--manifest-path",
-        "--config",
-        "-Z",
-        "-C",
-        "--color",
-        "--target-dir",
-    ];
+    const VALUES: &[&str] = &["--manifest-path", "--config", "-Z", "-C", "--color", "--target-dir"];
     match args.subcommand(VALUES) {
         Some(("fmt", rest)) if rest.texts().any(|text| text == "--check") => Kind::Diff,
         Some(("fmt", rest)) if rest.texts().any(|text| text.starts_with("--emit")) => VIEW,
@@ -292,17 +243,11 @@ fn node(args: Args<'_, '_>) -> Kind {
         return Kind::Unknown;
     };
     let at = args.0.len() - rest.0.len();
-    let script = args
-        .0
-        .get(at - 1)
-        .map(|word| word.text.as_ref())
-        .filter(|path| path.contains("node_modules/"));
-    let name = script
-        .and_then(|path| path.rsplit('/').next())
-        .map(|file| file.split('.').next().unwrap_or(file));
-    name.filter(|name| *name != "node")
-        .and_then(|name| kind(name, rest))
-        .unwrap_or(Kind::Unknown)
+    let script =
+        args.0.get(at - 1).map(|word| word.text.as_ref()).filter(|path| path.contains("node_modules/"));
+    let name =
+        script.and_then(|path| path.rsplit('/').next()).map(|file| file.split('.').next().unwrap_or(file));
+    name.filter(|name| *name != "node").and_then(|name| kind(name, rest)).unwrap_or(Kind::Unknown)
 }
 
 fn python(args: Args<'_, '_>) -> Kind {
@@ -333,24 +278,13 @@ fn formatter(name: &str, args: Args<'_, '_>) -> Kind {
         }
         "ruff" => {
             !args.0.iter().any(|word| word.text == "-")
-                && matches!(
-                    sub,
-                    "check" | "format" | "rule" | "version" | "clean" | "config" | "linter"
-                )
+                && matches!(sub, "check" | "format" | "rule" | "version" | "clean" | "config" | "linter")
         }
         "biome" => {
             matches!(sub, "check" | "lint" | "ci" | "migrate" | "init")
                 || sub == "format" && has(&["--write", "--fix"])
         }
-        "prettier" => has(&[
-            "--check",
-            "-c",
-            "--write",
-            "-w",
-            "--list-different",
-            "-l",
-            "--version",
-        ]),
+        "prettier" => has(&["--check", "-c", "--write", "-w", "--list-different", "-l", "--version"]),
         "rustfmt" => !has(&["--emit"]) && !args.0.is_empty(),
         "gofmt" | "goimports" | "gofumpt" | "shfmt" => has(&["-l", "-w", "-lw"]),
         "dprint" | "stylua" => sub == "check" || has(&["--check"]),

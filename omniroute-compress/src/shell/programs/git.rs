@@ -3,16 +3,8 @@
 use super::Kind;
 use crate::shell::args::Args;
 
-const GIT_VALUES: &[&str] = &[
-    "-C",
-    "-c",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--exec-path",
-    "--config-env",
-    "--super-prefix",
-];
+const GIT_VALUES: &[&str] =
+    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix"];
 /// Formats of a diff that name files and counts only.
 const SUMMARY: &[&str] = &[
     "--stat",
@@ -45,12 +37,10 @@ const VIEW: Kind = Kind::File { log: false };
 pub(super) fn kind(name: &str, args: Args<'_, '_>) -> Option<Kind> {
     let command = match name {
         "git" => args.subcommand(GIT_VALUES).map(|(sub, args)| git(sub, args)),
-        "gh" => args
-            .subcommand(&["-R", "--repo"])
-            .map(|(sub, args)| gh(sub, args)),
-        "hg" | "svn" | "jj" => args
-            .subcommand(&["-R", "--repository", "--config"])
-            .map(|(sub, args)| other(sub, args)),
+        "gh" => args.subcommand(&["-R", "--repo"]).map(|(sub, args)| gh(sub, args)),
+        "hg" | "svn" | "jj" => {
+            args.subcommand(&["-R", "--repository", "--config"]).map(|(sub, args)| other(sub, args))
+        }
         _ => return None,
     };
     Some(command.unwrap_or(Kind::Command))
@@ -59,23 +49,11 @@ pub(super) fn kind(name: &str, args: Args<'_, '_>) -> Option<Kind> {
 fn git(sub: &str, args: Args<'_, '_>) -> Kind {
     match sub {
         "diff" | "range-diff" | "diff-tree" | "diff-index" | "diff-files" => diff(args),
-        "show"
-            if args
-                .operands(&["--format", "--pretty"])
-                .any(|(_, text)| text.contains(':')) =>
-        {
-            VIEW
-        }
+        "show" if args.operands(&["--format", "--pretty"]).any(|(_, text)| text.contains(':')) => VIEW,
         "show" => diff(args),
         "log" | "whatchanged" | "reflog" => {
-            let lines = args
-                .texts()
-                .any(|text| text.starts_with("-L") || text.starts_with("-U"));
-            if patch(args) || lines {
-                Kind::Diff
-            } else {
-                Kind::Command
-            }
+            let lines = args.texts().any(|text| text.starts_with("-L") || text.starts_with("-U"));
+            if patch(args) || lines { Kind::Diff } else { Kind::Command }
         }
         "stash" => match args.subcommand(&[]) {
             Some(("show", args)) if patch(args) => Kind::Diff,
@@ -108,9 +86,7 @@ fn git(sub: &str, args: Args<'_, '_>) -> Kind {
 
 fn patch(args: Args<'_, '_>) -> bool {
     args.has(PATCH)
-        || args
-            .texts()
-            .any(|text| text.starts_with("--color-words") || text.starts_with("--word-diff"))
+        || args.texts().any(|text| text.starts_with("--color-words") || text.starts_with("--word-diff"))
 }
 
 /// A patch, unless only names and counts were asked for.
@@ -119,20 +95,12 @@ fn diff(args: Args<'_, '_>) -> Kind {
         return Kind::Silent;
     }
     let summary = args.has(SUMMARY)
-        || args
-            .texts()
-            .any(|text| text.starts_with("--stat") || text.starts_with("--dirstat"));
-    if summary && !args.has(PATCH) {
-        Kind::Command
-    } else {
-        Kind::Diff
-    }
+        || args.texts().any(|text| text.starts_with("--stat") || text.starts_with("--dirstat"));
+    if summary && !args.has(PATCH) { Kind::Command } else { Kind::Diff }
 }
 
 fn gh(sub: &str, args: Args<'_, '_>) -> Kind {
-    let action = args
-        .subcommand(&["-R", "--repo"])
-        .map_or("", |(action, _)| action);
+    let action = args.subcommand(&["-R", "--repo"]).map_or("", |(action, _)| action);
     match (sub, action) {
         _ if args.has(&["--json", "--jq", "-q", "--template", "-t"]) && action != "create" => Kind::Data,
         ("pr", "diff") => Kind::Diff,

@@ -17,16 +17,8 @@ const KUBE_VALUES: &[&str] = &[
     "-v",
     "--v",
 ];
-const COMPOSE_VALUES: &[&str] = &[
-    "-f",
-    "--file",
-    "-p",
-    "--project-name",
-    "--profile",
-    "--env-file",
-    "--project-directory",
-    "--ansi",
-];
+const COMPOSE_VALUES: &[&str] =
+    &["-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "--ansi"];
 
 /// The kind of an infrastructure command, `None` when the program is none.
 pub(super) fn kind(name: &str, args: Args<'_, '_>) -> Option<Kind> {
@@ -89,14 +81,7 @@ fn docker_command(sub: &str, args: Args<'_, '_>) -> Kind {
         "inspect" => Kind::Data,
         "cp" | "save" | "export" if args.texts().any(|text| text == "-") => VIEW,
         // Behind the image the words are the container's own.
-        "run"
-            if args
-                .texts()
-                .next()
-                .is_some_and(|first| matches!(first, "-d" | "--detach")) =>
-        {
-            Kind::Command
-        }
+        "run" if args.texts().next().is_some_and(|first| matches!(first, "-d" | "--detach")) => Kind::Command,
         "start" if args.flag('a') || args.flag('i') || args.has(&["--attach", "--interactive"]) => Kind::Logs,
         "ps" | "ls" | "images" | "build" | "buildx" | "pull" | "push" | "tag" | "rmi" | "rm" | "stop"
         | "start" | "restart" | "kill" | "pause" | "unpause" | "stats" | "version" | "info" | "system"
@@ -193,14 +178,7 @@ fn terraform(args: Args<'_, '_>) -> Kind {
 }
 
 fn aws(args: Args<'_, '_>) -> Kind {
-    const VALUES: &[&str] = &[
-        "--profile",
-        "--region",
-        "--output",
-        "--endpoint-url",
-        "--query",
-        "--color",
-    ];
+    const VALUES: &[&str] = &["--profile", "--region", "--output", "--endpoint-url", "--query", "--color"];
     match args.subcommand(VALUES) {
         Some(("s3", rest)) if !rest.texts().any(|text| text == "-") => match rest.subcommand(VALUES) {
             Some(("ls" | "cp" | "mv" | "rm" | "sync" | "mb" | "rb", _)) => Kind::Command,
@@ -227,27 +205,16 @@ fn cloud(args: Args<'_, '_>) -> Kind {
 fn curl(args: Args<'_, '_>) -> Kind {
     let to_file = args.has(&["-O", "--remote-name"])
         || args.flag('O')
-        || args
-            .value(&["--output"])
-            .or(args.value(&["-o"]))
-            .is_some_and(|file| file != "-");
+        || args.value(&["--output"]).or(args.value(&["-o"])).is_some_and(|file| file != "-");
     let clustered = args.texts().any(|text| {
         text.len() > 2 && text.starts_with('-') && !text.starts_with("--") && text.ends_with('o')
     });
     let head = args.flag('I') || args.has(&["--head", "--version"]);
-    if to_file || clustered || head {
-        Kind::Command
-    } else {
-        Kind::Data
-    }
+    if to_file || clustered || head { Kind::Command } else { Kind::Data }
 }
 
 fn wget(args: Args<'_, '_>) -> Kind {
-    let shown = args
-        .value(&["-O", "--output-document"])
-        .is_some_and(|file| file == "-")
-        || args
-            .texts()
-            .any(|text| text.starts_with('-') && text.contains("O-") || text == "-qO");
+    let shown = args.value(&["-O", "--output-document"]).is_some_and(|file| file == "-")
+        || args.texts().any(|text| text.starts_with('-') && text.contains("O-") || text == "-qO");
     if shown { Kind::Data } else { Kind::Command }
 }

@@ -114,17 +114,12 @@ fn builtin(name: &str, args: Args<'_, '_>) -> Option<Kind> {
 /// `find`: a listing, or what `-exec` runs.
 fn find(args: Args<'_, '_>, input: Input) -> Kind {
     let exec = args.texts().position(|text| {
-        matches!(
-            text,
-            "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch"
-        )
+        matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch")
     });
     match exec.and_then(|at| args.0.get(at + 1..)) {
         Some(words) => {
-            let end = words
-                .iter()
-                .position(|word| matches!(word.text.as_ref(), ";" | "+"))
-                .unwrap_or(words.len());
+            let end =
+                words.iter().position(|word| matches!(word.text.as_ref(), ";" | "+")).unwrap_or(words.len());
             inner(words.get(..end).unwrap_or_default())
         }
         None if input == Input::Inline => Kind::Unknown,
@@ -134,20 +129,8 @@ fn find(args: Args<'_, '_>, input: Input) -> Kind {
 
 /// `xargs`: what it runs, with operands.
 fn xargs(args: Args<'_, '_>) -> Kind {
-    const VALUES: &[&str] = &[
-        "-n",
-        "-P",
-        "-I",
-        "-L",
-        "-d",
-        "-s",
-        "-E",
-        "-a",
-        "-j",
-        "--max-args",
-        "--max-procs",
-        "--delimiter",
-    ];
+    const VALUES: &[&str] =
+        &["-n", "-P", "-I", "-L", "-d", "-s", "-E", "-a", "-j", "--max-args", "--max-procs", "--delimiter"];
     match args.operands(VALUES).next().and_then(|(at, _)| args.0.get(at..)) {
         Some(words) => inner(words),
         None => Kind::Unknown,

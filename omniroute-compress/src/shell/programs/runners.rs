@@ -48,11 +48,7 @@ pub(super) fn npm(args: Args<'_, '_>, sub: &str) -> Kind {
                 .skip_while(|text| !text.starts_with("run"))
                 .skip(1)
                 .find(|text| !text.starts_with('-'));
-            if name.is_some_and(is_script) {
-                Kind::Command
-            } else {
-                Kind::Unknown
-            }
+            if name.is_some_and(is_script) { Kind::Command } else { Kind::Unknown }
         }
         _ if is_script(sub) => Kind::Command,
         _ => Kind::Unknown,
@@ -62,10 +58,7 @@ pub(super) fn npm(args: Args<'_, '_>, sub: &str) -> Kind {
 /// `test:unit`, `check-types`, `build`: the first part of the name decides.
 fn is_script(name: &str) -> bool {
     name == "type-check"
-        || name
-            .split([':', '-', '_', '.'])
-            .next()
-            .is_some_and(|first| SCRIPTS.contains(&first))
+        || name.split([':', '-', '_', '.']).next().is_some_and(|first| SCRIPTS.contains(&first))
 }
 
 /// `turbo run build test`: every named task must be known.
@@ -83,28 +76,10 @@ pub(super) fn scripts(args: Args<'_, '_>) -> Kind {
 
 /// `make` and its relatives: known targets only.
 pub(super) fn targets(name: &str, args: Args<'_, '_>) -> Kind {
-    let values = [
-        "-C",
-        "-f",
-        "-I",
-        "-o",
-        "-W",
-        "-k",
-        "--directory",
-        "--file",
-        "-j",
-        "--justfile",
-        "-d",
-    ];
-    let values = if name.starts_with("ninja") {
-        values.as_slice()
-    } else {
-        values.get(..5).unwrap_or_default()
-    };
-    let mut all = args
-        .operands(values)
-        .map(|(_, text)| text)
-        .filter(|text| !text.contains('='));
+    let values = ["-C", "-f", "-I", "-o", "-W", "-k", "--directory", "--file", "-j", "--justfile", "-d"];
+    let values =
+        if name.starts_with("ninja") { values.as_slice() } else { values.get(..5).unwrap_or_default() };
+    let mut all = args.operands(values).map(|(_, text)| text).filter(|text| !text.contains('='));
     let known = |target: &str| {
         is_script(target) || matches!(target, "all" | "clean" | "distclean" | "deps" | "fmt" | "format")
     };
@@ -160,18 +135,10 @@ pub(super) fn jvm(args: Args<'_, '_>) -> Kind {
         "-s",
         "--settings",
     ];
-    let mut tasks = args
-        .operands(VALUES)
-        .map(|(_, text)| text.trim_start_matches(':'));
+    let mut tasks = args.operands(VALUES).map(|(_, text)| text.trim_start_matches(':'));
     let known = |task: &str| {
         let last = task.rsplit(':').next().unwrap_or(task);
-        TASKS
-            .iter()
-            .any(|known| last.starts_with(known) || task.starts_with(known))
+        TASKS.iter().any(|known| last.starts_with(known) || task.starts_with(known))
     };
-    if tasks.all(known) {
-        Kind::Command
-    } else {
-        Kind::Unknown
-    }
+    if tasks.all(known) { Kind::Command } else { Kind::Unknown }
 }

@@ -43,28 +43,20 @@ const GREP_VALUES: &[&str] = &[
 pub(super) fn kind(name: &str, args: Args<'_, '_>, input: Input) -> Option<Kind> {
     Some(match name {
         "cat" => through(files(args, &[]), input, !numbered(args), Pass::Ends),
-        "head" | "tail" => through(
-            files(args, &["-n", "-c", "--lines", "--bytes", "-s", "--pid"]),
-            input,
-            true,
-            Pass::Ends,
-        ),
-        "less" | "more" | "most" => through(
-            files(args, &["-p", "-P", "-j", "-x", "-y"]),
-            input,
-            true,
-            Pass::Ends,
-        ),
+        "head" | "tail" => {
+            through(files(args, &["-n", "-c", "--lines", "--bytes", "-s", "--pid"]), input, true, Pass::Ends)
+        }
+        "less" | "more" | "most" => {
+            through(files(args, &["-p", "-P", "-j", "-x", "-y"]), input, true, Pass::Ends)
+        }
         "tee" => match input {
             Input::Pipe => Kind::Pass(Pass::Ends),
             _ => Kind::File { log: false },
         },
         "sed" => sed(args, input),
-        "grep" | "egrep" | "fgrep" | "zgrep" => grep(
-            args,
-            input,
-            args.flag('r') || args.flag('R') || args.has(&["--recursive"]),
-        ),
+        "grep" | "egrep" | "fgrep" | "zgrep" => {
+            grep(args, input, args.flag('r') || args.flag('R') || args.has(&["--recursive"]))
+        }
         "rg" | "ripgrep" | "ag" | "ack" | "ugrep" => grep(args, input, args.has(&["--files"])),
         "awk" | "gawk" | "mawk" | "nawk" => script_filter(
             args,
@@ -74,10 +66,7 @@ pub(super) fn kind(name: &str, args: Args<'_, '_>, input: Input) -> Option<Kind>
         ),
         "wc" => Kind::Command,
         "sort" => through(
-            files(
-                args,
-                &["-k", "-t", "-T", "-S", "-o", "--key", "--field-separator"],
-            ),
+            files(args, &["-k", "-t", "-T", "-S", "-o", "--key", "--field-separator"]),
             input,
             false,
             Pass::Lines,
@@ -91,10 +80,7 @@ pub(super) fn kind(name: &str, args: Args<'_, '_>, input: Input) -> Option<Kind>
         ),
         "tr" | "col" | "colrm" | "strip-ansi" => through(false, input, false, Pass::Lines),
         "nl" | "tac" | "rev" | "fold" | "fmt" | "paste" | "column" | "expand" | "unexpand" | "pr" => through(
-            files(
-                args,
-                &["-b", "-w", "-s", "-d", "-t", "-v", "-i", "-n", "-c", "-l"],
-            ),
+            files(args, &["-b", "-w", "-s", "-d", "-t", "-v", "-i", "-n", "-c", "-l"]),
             input,
             false,
             Pass::Lines,
@@ -129,21 +115,13 @@ pub(super) fn echo(args: Args<'_, '_>) -> Kind {
         .iter()
         .all(|word| word.expands <= Expands::Status && !word.text.trim_end_matches('\n').contains('\n'));
     let length: usize = args.texts().map(str::len).sum();
-    if known && length <= MAX_SEPARATOR {
-        Kind::Separator
-    } else {
-        Kind::Unknown
-    }
+    if known && length <= MAX_SEPARATOR { Kind::Separator } else { Kind::Unknown }
 }
 
 /// `type name` of the shell tells where a program is; `type file.txt` of the other shell prints a file.
 pub(super) fn type_builtin(args: Args<'_, '_>) -> Kind {
     let file = args.texts().any(|text| text.contains(['.', '/', '\\']));
-    if file {
-        Kind::File { log: false }
-    } else {
-        Kind::Command
-    }
+    if file { Kind::File { log: false } } else { Kind::Command }
 }
 
 /// A program that prints its files, or what it was given.
@@ -161,17 +139,13 @@ fn files(args: Args<'_, '_>, values: &[&str]) -> bool {
 }
 
 fn numbered(args: Args<'_, '_>) -> bool {
-    ['n', 'b', 'A', 'e', 't', 'v', 'E', 'T']
-        .into_iter()
-        .any(|letter| args.flag(letter))
+    ['n', 'b', 'A', 'e', 't', 'v', 'E', 'T'].into_iter().any(|letter| args.flag(letter))
         || args.texts().any(|text| text.starts_with("--"))
 }
 
 /// `sed`: silent in place; with `-n` a range of lines.
 fn sed(args: Args<'_, '_>, input: Input) -> Kind {
-    let in_place = args
-        .texts()
-        .any(|text| text.starts_with("--in-place") || text.starts_with("-i"))
+    let in_place = args.texts().any(|text| text.starts_with("--in-place") || text.starts_with("-i"))
         || args.texts().any(|text| {
             text.len() < 5 && text.starts_with('-') && !text.starts_with("--") && text.ends_with('i')
         });
@@ -179,17 +153,10 @@ fn sed(args: Args<'_, '_>, input: Input) -> Kind {
         return Kind::Silent;
     }
     let scripts = args.has(&["-e", "--expression", "-f", "--file"]);
-    let operands = args
-        .operands(&["-e", "-f", "--expression", "--file", "-l"])
-        .filter(|(_, text)| *text != "-")
-        .count();
+    let operands =
+        args.operands(&["-e", "-f", "--expression", "--file", "-l"]).filter(|(_, text)| *text != "-").count();
     let whole = args.flag('n') || args.has(&["--quiet", "--silent"]);
-    through(
-        operands > usize::from(!scripts),
-        input,
-        whole,
-        if whole { Pass::Ends } else { Pass::Lines },
-    )
+    through(operands > usize::from(!scripts), input, whole, if whole { Pass::Ends } else { Pass::Lines })
 }
 
 /// A filter whose first operand is a program text.
@@ -209,44 +176,22 @@ fn script_filter(args: Args<'_, '_>, values: &[&str], scripts: &[&str], input: I
 /// Search tools: lines of files, or lines of what they were given.
 fn grep(args: Args<'_, '_>, input: Input, recursive: bool) -> Kind {
     let given = args.has(&["-e", "-f", "--regexp", "--file"]) || args.flag('e') && !args.flag('E');
-    let operands = args
-        .operands(GREP_VALUES)
-        .filter(|(_, text)| *text != "-")
-        .count();
+    let operands = args.operands(GREP_VALUES).filter(|(_, text)| *text != "-").count();
     let filter = input == Input::Pipe && !recursive && operands <= usize::from(!given);
     if args.flag('q') || args.has(&["--quiet", "--silent"]) {
-        return if filter {
-            Kind::Pass(Pass::Nothing)
-        } else {
-            Kind::Silent
-        };
+        return if filter { Kind::Pass(Pass::Nothing) } else { Kind::Silent };
     }
     if args.flag('c') || args.has(&["--count"]) {
-        return if filter {
-            Kind::Pass(Pass::Count)
-        } else {
-            Kind::Command
-        };
+        return if filter { Kind::Pass(Pass::Count) } else { Kind::Command };
     }
-    if filter {
-        Kind::Pass(Pass::Lines)
-    } else {
-        Kind::File { log: false }
-    }
+    if filter { Kind::Pass(Pass::Lines) } else { Kind::File { log: false } }
 }
 
 /// Archives: names, unless the members go to the standard output.
 fn unpack(args: Args<'_, '_>, contents: bool) -> Kind {
     // The old form has its letters without a dash: `tar xOf a b`.
     let contents = contents
-        || args
-            .texts()
-            .next()
-            .is_some_and(|first| !first.contains(['.', '/']) && first.contains('O'));
+        || args.texts().next().is_some_and(|first| !first.contains(['.', '/']) && first.contains('O'));
     let creates_on_stdout = args.has(&["-"]);
-    if contents || creates_on_stdout {
-        Kind::File { log: false }
-    } else {
-        Kind::Command
-    }
+    if contents || creates_on_stdout { Kind::File { log: false } } else { Kind::Command }
 }

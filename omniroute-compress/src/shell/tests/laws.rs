@@ -24,13 +24,9 @@ fn printing_segments_are_stripped_and_resolved() {
     ] {
         let script = lex::parse(command);
         let printed = printing(&script);
-        let words = printed.iter().map(|p| {
-            p.words
-                .iter()
-                .map(|word| word.text.as_ref())
-                .collect::<Vec<_>>()
-                .join(" ")
-        });
+        let words = printed
+            .iter()
+            .map(|p| p.words.iter().map(|word| word.text.as_ref()).collect::<Vec<_>>().join(" "));
         assert_eq!(words.collect::<Vec<_>>().join("|"), expected, "{command}");
         assert!(script.certain, "{command}");
     }
@@ -62,14 +58,7 @@ fn the_lexer_knows_where_it_is_lost() {
     let expands: Vec<_> = script.segments[0].words.iter().map(|word| word.expands).collect();
     assert_eq!(
         expands,
-        [
-            Expands::No,
-            Expands::Status,
-            Expands::Variable,
-            Expands::Command,
-            Expands::No,
-            Expands::No
-        ]
+        [Expands::No, Expands::Status, Expands::Variable, Expands::Command, Expands::No, Expands::No]
     );
     assert!(!lex::parse(&"( ".repeat(MAX_DEPTH + 1)).certain);
     assert!(lex::parse(&"a;".repeat(MAX_COMMANDS - 1)).certain);
@@ -114,18 +103,13 @@ fn layout_for_views(classify: impl Fn(&str) -> ResultClass) -> Vec<String> {
         "! @",
         "time @",
     ];
-    let all = views
-        .iter()
-        .flat_map(|view| around.iter().map(move |around| around.replace('@', view)));
+    let all = views.iter().flat_map(|view| around.iter().map(move |around| around.replace('@', view)));
     all.filter(|command| allows_layout(classify(command))).collect()
 }
 
 #[test]
 fn no_view_or_diff_gets_layout_and_the_check_sees_one_that_does() {
-    assert_eq!(
-        layout_for_views(|command| class(command, PLAIN)),
-        Vec::<String>::new()
-    );
+    assert_eq!(layout_for_views(|command| class(command, PLAIN)), Vec::<String>::new());
     // The last command decides, as a simpler engine would have it.
     let broken = |command: &str| class(command.rsplit([';', '&', '|']).next().unwrap_or(command), PLAIN);
     assert!(!layout_for_views(broken).is_empty());
@@ -174,11 +158,7 @@ fn lexing_is_linear_and_the_check_sees_what_is_not() {
         assert!(grows_linearly(|text| lex::parse(text).steps, piece), "{piece}");
     }
     // A lexer that looks for the end of each substitution again at every level.
-    let broken = |text: &str| {
-        text.match_indices("$(")
-            .map(|(at, _)| text.len() - at)
-            .sum::<usize>()
-    };
+    let broken = |text: &str| text.match_indices("$(").map(|(at, _)| text.len() - at).sum::<usize>();
     assert!(!grows_linearly(broken, "$("));
 }
 
@@ -187,10 +167,7 @@ fn wide_and_deep_scripts_stay_small() {
     let many = format!("{{ {} }} | {}", "a; ".repeat(3000), "head | ".repeat(200));
     assert_eq!(class(&many, PLAIN), ResultClass::Unknown);
     let nested = (0..40).fold(String::from("cat a"), |inner, _| {
-        format!("bash -c {}", quote(&inner))
-            .chars()
-            .take(20_000)
-            .collect()
+        format!("bash -c {}", quote(&inner)).chars().take(20_000).collect()
     });
     assert_eq!(class(&nested, PLAIN), ResultClass::Unknown);
     assert_eq!(class(&"find -exec ".repeat(2000), PLAIN), ResultClass::Unknown);

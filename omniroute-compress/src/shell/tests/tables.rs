@@ -231,12 +231,7 @@ fn text_decides_logs_and_structured() {
     ] {
         assert_eq!(class(command, LOG), ResultClass::Log, "{command}");
     }
-    for command in [
-        "grep INFO a.log",
-        "cat -n a.log",
-        "cat a.log | grep INFO",
-        "bat a.log",
-    ] {
+    for command in ["grep INFO a.log", "cat -n a.log", "cat a.log | grep INFO", "bat a.log"] {
         assert_eq!(class(command, LOG), ResultClass::View, "{command}");
     }
     assert_eq!(class("journalctl -n 5", "No entries"), ResultClass::Command);
@@ -256,26 +251,11 @@ fn text_decides_logs_and_structured() {
     }
     assert_eq!(class("cat a.json", json), ResultClass::View);
     assert_eq!(class("cat a.json; python x.py", json), ResultClass::Unknown);
-    assert_eq!(
-        class("mvn test", "[INFO] a\n[1/2] b\n[exit code 1]"),
-        ResultClass::Command
-    );
-    assert_eq!(
-        class("go list -json ./...", "{\n\"a\": 1\n}\n{\n\"a\": 2\n}\n"),
-        ResultClass::Unknown
-    );
-    assert_eq!(
-        class("go test -json", "{\"a\":1}\n{\"a\":2}\n"),
-        ResultClass::Structured
-    );
-    assert_eq!(
-        classify(Some("get_user"), None, None, json),
-        ResultClass::Structured
-    );
-    assert_eq!(
-        classify(Some("get_user"), None, None, PLAIN),
-        ResultClass::Unknown
-    );
+    assert_eq!(class("mvn test", "[INFO] a\n[1/2] b\n[exit code 1]"), ResultClass::Command);
+    assert_eq!(class("go list -json ./...", "{\n\"a\": 1\n}\n{\n\"a\": 2\n}\n"), ResultClass::Unknown);
+    assert_eq!(class("go test -json", "{\"a\":1}\n{\"a\":2}\n"), ResultClass::Structured);
+    assert_eq!(classify(Some("get_user"), None, None, json), ResultClass::Structured);
+    assert_eq!(classify(Some("get_user"), None, None, PLAIN), ResultClass::Unknown);
     assert_eq!(classify(None, None, None, PLAIN), ResultClass::Unknown);
 }
 
@@ -287,15 +267,9 @@ fn tools_and_argument_vectors() {
     assert_eq!(of(&["cat", "a;b"]), ResultClass::View);
     assert_eq!(of(&["cargo build"]), ResultClass::Command);
     assert_eq!(of(&["echo", "|", "cat"]), ResultClass::Unknown);
-    assert_eq!(
-        classify(Some("str_replace_based_edit_tool"), Some("view"), None, PLAIN),
-        ResultClass::View
-    );
+    assert_eq!(classify(Some("str_replace_based_edit_tool"), Some("view"), None, PLAIN), ResultClass::View);
     assert_eq!(classify(Some("Read"), None, None, LOG), ResultClass::View);
-    assert_eq!(
-        classify(Some("queue"), Some("ls"), None, PLAIN),
-        ResultClass::Unknown
-    );
+    assert_eq!(classify(Some("queue"), Some("ls"), None, PLAIN), ResultClass::Unknown);
     assert_eq!(classify(None, Some("ls"), None, PLAIN), ResultClass::Command);
     assert_eq!(classify(Some("bash"), None, None, PLAIN), ResultClass::Unknown);
 }

@@ -9,18 +9,12 @@ impl Replay<'_> {
     pub(super) fn flush(&mut self, count: usize) {
         for _ in 0..count {
             if let Some(row) = self.rows.pop_front() {
-                let end = if row.end == End::Open {
-                    End::Line(0)
-                } else {
-                    row.end
-                };
+                let end = if row.end == End::Open { End::Line(0) } else { row.end };
                 self.emit(&row, end);
             }
         }
         self.row = self.row.saturating_sub(count);
-        self.saved = self
-            .saved
-            .and_then(|(row, col)| Some((row.checked_sub(count)?, col)));
+        self.saved = self.saved.and_then(|(row, col)| Some((row.checked_sub(count)?, col)));
         if self.rows.is_empty() {
             self.since_vertical = None;
         }
