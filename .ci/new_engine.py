@@ -12,7 +12,7 @@ use std::sync::Arc;
 use omniroute_core::{{CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, SegmentView}};
 
 use crate::config::Settings;
-use crate::registry::EngineEntry;
+use crate::entry::EngineEntry;
 
 const INFO: EngineInfo = EngineInfo::new("{id}", Loss::Lossless).summary("one line for people").priority(50);
 

@@ -105,10 +105,16 @@ impl Pipeline<'_> {
             for &i in old.get(settled..).unwrap_or(&[]) {
                 receipt.engine_bytes += runner.settle(transcript.segments(), i);
             }
-            for &i in new {
+            for (n, &i) in new.iter().enumerate() {
                 receipt.memo.misses += 1;
                 let result = Arc::new(runner.work(transcript, i));
-                receipt.engine_bytes += runner.settle(transcript.segments(), i);
+                // Nobody will look back at the last text of a call that nobody remembers.
+                let settle = !self.memo.is_off() || n + 1 < new.len();
+                receipt.engine_bytes += match transcript.segments().get(i) {
+                    Some(_) if settle => runner.settle(transcript.segments(), i),
+                    Some(last) => last.raw().len() as u64,
+                    None => 0,
+                };
                 fresh.extend(keys.get(i).map(|key| (*key, result.clone())));
                 if let Some(slot) = results.get_mut(i) {
                     *slot = Some(result);

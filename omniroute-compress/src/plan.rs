@@ -130,7 +130,7 @@ impl Plan {
 }
 
 /// The entry of an engine, or an error with the nearest name.
-fn find(name: &str, or_plan: bool) -> Result<&'static crate::registry::EngineEntry, ConfigError> {
+fn find(name: &str, or_plan: bool) -> Result<&'static crate::entry::EngineEntry, ConfigError> {
     let (base, level) = match name.split_once(':') {
         Some((base, level)) => (base, Some(level)),
         None => (name, None),

@@ -1,6 +1,7 @@
 //! Compression of one text that is no request: what a tool printed, on its way to a model.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use bytes::Bytes;
 use omniroute_core::{CompressReceipt, Doc, Moment, SegmentKind, Transcript, escape, escape_into, wire};
@@ -11,13 +12,21 @@ use crate::compress::{Compress, CompressError};
 const WIRE: &str = "text";
 
 /// A text that is ready to be put into a request, and the record of what was done.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct CompressedText<'t> {
     /// The text. The very same, borrowed, if nothing was changed.
     pub text: Cow<'t, str>,
     /// What was done and what was not, and why. Tokens and bytes are those of the text alone, the `wire` is `"text"`.
     pub receipt: CompressReceipt,
+}
+
+impl fmt::Debug for CompressedText<'_> {
+    /// The size of the text only: it may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("CompressedText");
+        out.field("bytes", &self.text.len()).field("receipt", &self.receipt).finish()
+    }
 }
 
 impl Compress {

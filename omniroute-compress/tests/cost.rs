@@ -1,6 +1,6 @@
 //! The cost model against a real bill, against the reference ratios and against its laws.
 //!
-//! Reading of the reference rule (T-CM-02) that meets its figures: one request per logged turn,
+//! Reading of the reference rule that meets its figures: one request per logged turn,
 //! holding the messages before it; a base block of 15,000 tokens in front; a block per content
 //! block, its tokens the characters of its text (arguments of a call: as compact JSON) over 3.3;
 //! output as logged; no times, so never cold. Every arm shrinks the text of tool results and nothing
@@ -32,7 +32,7 @@ fn a_billed_session_is_met_within_one_percent() {
         (log.iter().map(|row| row.cache_read).sum(), log.iter().map(|row| row.cache_write).sum());
     within(replay.total.read, read, 1);
     within(replay.total.write, write, 1);
-    assert_eq!((replay.total.read, replay.total.write), (43_158_394, 4_297_364), "clarification 19");
+    assert_eq!((replay.total.read, replay.total.write), (43_158_394, 4_297_364), "the recorded totals");
     assert_eq!((read, write), (43_160_490, 4_295_268), "the log itself");
 
     let billed = [SONNET.cache_read.of(read), SONNET.cache_write.of(write)].into_iter().sum::<Usd>();

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// Plans without any loss.
 const LOSSLESS: [&str; 4] = ["repeat,rows,session-dedup", "repeat,session-dedup", "session-dedup", "rows"];
 
-/// T-DD-01 for one body. Gives the texts that came back with another wording, which only tables with a printing of
+/// Expands what was sent for one body. Gives the texts that came back with another wording, which only tables with a printing of
 /// their own may, and whether anything was changed.
 fn comes_back(
     compressor: &Compress,
@@ -127,7 +127,7 @@ fn three_forms(session: &Session) -> [Vec<u8>; 3] {
     [by("safe"), by("lite,rows"), body]
 }
 
-/// T-DD-06 for one session, with what is sent in place of what the compressor made.
+/// Follows every marker of one session, with what is sent in place of what the compressor made.
 fn true_markers(session: &Session, sent: &[u8]) -> Result<Found, String> {
     let [_, plain, body] = three_forms(session);
     markers::check(session.wire, sent, &plain, &body).map_err(|e| format!("{}: {e}", session.name))

@@ -44,7 +44,7 @@ fn sent(plan: &str, wire: wire::Wire, talk: &[Turn]) -> Vec<String> {
     items.into_iter().filter(|i| !i.is_call).flat_map(|i| i.texts).map(|(text, _)| text).collect()
 }
 
-/// T-DD-05: whether the last result of each conversation is sent in full as often as it must be.
+/// Whether the last result of each conversation is sent in full as often as it must be.
 fn shows_in_full(answer: impl Fn(&str, wire::Wire, &[Turn]) -> Vec<String>) -> Result<(), String> {
     let pause = |n: usize| (0..n).map(elsewhere).collect::<Vec<_>>();
     let mut within = vec![read(), read()];
@@ -131,7 +131,7 @@ fn several_results_of_one_name_are_numbered() {
     }
 }
 
-/// D24 for one session: nothing but texts of results differs, and reads are what they were unless an engine that
+/// For one session: nothing but texts of results differs, and reads are what they were unless an engine that
 /// loses nothing was there. `by` are the engines that changed a result, by its number.
 fn touches_only_results(
     session: &Session,

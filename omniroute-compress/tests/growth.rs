@@ -110,7 +110,7 @@ fn inputs(bytes: usize) -> Vec<(&'static str, Pair)> {
     ]
 }
 
-/// T-DD-03: the cost of a doubled input, in relation.
+/// The cost of a doubled input, in relation.
 fn grows_by(build: &Build, small: &Pair, large: &Pair) -> Result<Cost, String> {
     let (one, two) = (cost(build, &body(&small.0, &small.1)), cost(build, &body(&large.0, &large.1)));
     let figures = [(one.allocated, two.allocated), (one.counted, two.counted), (one.worked, two.worked)];

@@ -95,7 +95,7 @@ fn texts_that_must_stay_are_not_even_offered() {
     }
 }
 
-/// T-GT-10: the first step fails in some way; the text stays as it was for the second, which works.
+/// The first step fails in some way; the text stays as it was for the second, which works.
 #[test]
 fn a_failing_engine_stops_nobody_else() {
     let fails = |id, error: fn() -> Result<Edit, EngineError>| {
@@ -154,11 +154,11 @@ fn a_text_that_takes_as_much_room_in_the_body_stays() {
             assert!(out.receipt.edits.segments.is_empty());
         }
         identity(&out).unwrap();
-        assert!(!out.receipt.counter.exact && out.receipt.counter.name == "words", "T-RC-03");
+        assert!(!out.receipt.counter.exact && out.receipt.counter.name == "words", "the counter says that it is not exact");
     }
 }
 
-/// T-RC-01: the savings of the steps compose to the saving of the whole, and nothing grew.
+/// The savings of the steps compose to the saving of the whole, and nothing grew.
 fn identity(out: &Compressed) -> Result<(), String> {
     let receipt = &out.receipt;
     let mut left = 1.0;
@@ -211,7 +211,7 @@ fn figures_of_random_plans_fit_on_sessions_and_random_bodies() {
             Ok(())
         })
         .unwrap();
-    // T-GT-11, T-GT-12.
+    // Never more tokens; structure and pairing as they were.
     deterministic(80)
         .run(&(plans(), random::talks(8)), |(plan, talk)| {
             for wire in random::WIRES {

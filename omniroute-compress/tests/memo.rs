@@ -25,7 +25,7 @@ fn outcome(out: &Compressed) -> (Bytes, CompressReceipt) {
     (out.body.clone(), receipt)
 }
 
-/// T-ME-01 over some lengths of a session: `remembering` must give what `plain` gives.
+/// Over some lengths of a session: `remembering` must give what `plain` gives.
 fn same_outcome(
     session: &Session,
     cuts: &[usize],
@@ -104,7 +104,7 @@ fn results_after(session: &Session, body: Vec<u8>, known: usize) -> Vec<SegmentI
         .collect()
 }
 
-/// T-ME-02: each body asks only about results that the one before did not have.
+/// Each body asks only about results that the one before did not have.
 fn asks_only_for_new(session: &Session, limits: MemoLimits) -> Result<(), String> {
     let (engine, asked) = noting();
     let compressor = only(engine, limits);
@@ -143,7 +143,7 @@ fn what_is_unused_for_its_time_is_forgotten() {
     assert!(at(200) > 0);
 }
 
-/// T-ME-03: `send` must work for each tenant anew, and give each what its own settings say.
+/// `send` must work for each tenant anew, and give each what its own settings say.
 fn principals_are_apart(
     send: &mut dyn FnMut(&str, &[u8]) -> Bytes,
     flag: &AtomicBool,

@@ -65,7 +65,7 @@ fn the_check_catches_rules_that_look_at_the_end_and_engines_with_a_state() {
     let session = &common::own()[1];
     let cuts = session.cuts(8);
 
-    // T-PS-05: results older than the last four messages are cut.
+    // Results older than the last four messages are cut.
     let honest = compressor("safe", MemoLimits::default());
     let mut by_distance = |body: Vec<u8>| {
         let sent = run(&honest, session.wire, body).body;
@@ -86,7 +86,7 @@ fn the_check_catches_rules_that_look_at_the_end_and_engines_with_a_state() {
     let impure = only(counting, MemoLimits::none());
     check(session, &cuts, &mut send(&impure, session)).unwrap_err();
 
-    // T-PS-04: something is added at the end each time.
+    // Something is added at the end each time.
     let mut adding = |body: Vec<u8>| {
         let mut value: Value = serde_json::from_slice(&body).unwrap();
         let list = value[session.list()].as_array_mut().unwrap();

@@ -126,7 +126,7 @@ fn every_mistake_is_named_at_once() {
     assert_eq!(errors.iter().count(), 7, "{errors}");
 }
 
-/// T-PL-02 and the ways plans are named.
+/// The ways plans are named.
 #[test]
 fn unknown_names_are_errors_that_name_them() {
     for (plan, part) in [

@@ -10,8 +10,9 @@ use crate::clock::Moment;
 use crate::ids::{Principal, SessionId};
 use crate::receipt::{CompressReceipt, Dropped};
 use crate::request::ChatRequest;
-use crate::segment::{Segment, SegmentId, SegmentKind, Transcript};
+use crate::segment::{Segment, SegmentId, SegmentKind};
 use crate::tokens::Tokenizer;
+use crate::transcript::Transcript;
 
 /// What a change loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]

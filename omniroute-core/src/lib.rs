@@ -17,6 +17,7 @@ mod segment;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tokens;
+mod transcript;
 pub mod wire;
 
 pub use blob::{BlobError, BlobId, BlobStore, MemoryBlobs};
@@ -40,8 +41,9 @@ pub use receipt::{
     StepReceipt,
 };
 pub use request::{ApplyError, ChatRequest};
-pub use segment::{Frozen, Segment, SegmentId, SegmentKind, Transcript};
+pub use segment::{Frozen, Segment, SegmentId, SegmentKind};
 pub use tokens::{Estimator, Family, Tokenizer};
+pub use transcript::Transcript;
 
 #[cfg(test)]
 mod tests {

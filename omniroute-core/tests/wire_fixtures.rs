@@ -1,4 +1,4 @@
-//! T-MD-01 and T-MD-02: reading a body changes nothing in it, and an edit changes its own literal only.
+//! Reading a body changes nothing in it, and an edit changes its own literal only.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/fixtures.rs"]

@@ -9,8 +9,8 @@ use omniroute_core::{
 };
 
 use crate::config::{ConfigField, Settings};
+use crate::entry::EngineEntry;
 use crate::layout::{Rules, apply};
-use crate::registry::EngineEntry;
 use crate::shell::class::{self, ResultClass};
 
 const INFO: EngineInfo = EngineInfo::new("lite", Loss::Layout)

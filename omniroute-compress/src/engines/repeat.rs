@@ -8,10 +8,10 @@ use omniroute_core::{
     SegmentId, SegmentKind, SegmentView, Sources,
 };
 
-use super::trail::{SourceId, Trail};
+use super::trail::{SourceId, Trail, mostly_reference, refers_back};
 use crate::config::{ConfigField, Settings};
+use crate::entry::EngineEntry;
 use crate::hash::{ByHash, hash};
-use crate::registry::EngineEntry;
 
 const INFO: EngineInfo = EngineInfo::new("repeat", Loss::Lossless)
     .summary("a tool result equal to an earlier one becomes a reference to it")
@@ -114,14 +114,4 @@ impl CompressionEngine for Repeat {
         let id = SegmentId { message: numbers.next()??, block: numbers.next()??, part: numbers.next()?? };
         sources.original(id).map(|text| text.into_owned())
     }
-}
-
-/// Whether a settled answer shows less than half of its text and refers back for the rest.
-pub(super) fn mostly_reference(view: &SegmentView<'_, '_>) -> bool {
-    refers_back(view.this().edited_by()) && view.text().len() * 2 < view.this().original().len()
-}
-
-/// Whether one of our references stands in a text that these engines made.
-fn refers_back(edited_by: &[&str]) -> bool {
-    edited_by.iter().any(|id| *id == INFO.id || *id == "session-dedup")
 }

@@ -212,6 +212,16 @@ fn file_of<'a>(view: &SegmentView<'a, '_>) -> Option<&'a str> {
     (class::of(view) == ResultClass::View).then_some(command)
 }
 
+/// Whether a settled answer shows less than half of its text and refers back for the rest.
+pub(super) fn mostly_reference(view: &SegmentView<'_, '_>) -> bool {
+    refers_back(view.this().edited_by()) && view.text().len() * 2 < view.this().original().len()
+}
+
+/// Whether one of our references stands in a text that these engines made.
+pub(super) fn refers_back(edited_by: &[&str]) -> bool {
+    edited_by.iter().any(|id| matches!(*id, "repeat" | "session-dedup"))
+}
+
 /// Whether the call changes a file.
 pub(super) fn is_write(call: &Call) -> bool {
     tool_kind(&call.tool) == ToolKind::Write && call.command.as_deref() != Some("view")

@@ -9,7 +9,7 @@ use omniroute_core::{
 
 use super::{Escapes, Layout, Options, Printer, decode, encode, restore};
 use crate::config::{ConfigField, Settings};
-use crate::registry::EngineEntry;
+use crate::entry::EngineEntry;
 use crate::shell::class::{self, ResultClass};
 
 const INFO: EngineInfo = EngineInfo::new("rows", Loss::Lossless)

@@ -67,11 +67,12 @@ impl EngineMemory for Index {
 }
 
 impl Index {
-    /// Adds a text that is sent.
-    pub(super) fn add(&mut self, source: Source) {
+    /// Adds a text that is sent. Of a text longer than `max_back_chars` only the end is ever within reach.
+    pub(super) fn add(&mut self, source: Source, max_back_chars: u64) {
         let number = self.first + self.sources.len() as u32;
         let lines = &source.lines;
-        for (line, keys) in lines.keys.windows(SHINGLE).enumerate() {
+        let first = lines.first_within(max_back_chars);
+        for (line, keys) in lines.keys.windows(SHINGLE).enumerate().skip(first) {
             let chars = lines.span(line, SHINGLE) - SHINGLE;
             if keys.contains(&0) || chars < MIN_SHINGLE_CHARS {
                 continue;

@@ -138,6 +138,13 @@ impl Lines {
         }
     }
 
+    /// The first line that starts not more than `bytes` before the end of the text.
+    pub(super) fn first_within(&self, bytes: u64) -> usize {
+        let end = self.starts.last().copied().unwrap_or(0);
+        let from = u64::from(end).saturating_sub(bytes);
+        self.starts.partition_point(|start| u64::from(*start) < from)
+    }
+
     /// Room it takes, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.starts.capacity() * 4 + self.keys.capacity() * 8

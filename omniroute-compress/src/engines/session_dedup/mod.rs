@@ -17,11 +17,10 @@ use self::index::{Index, Source};
 use self::lines::Lines;
 use self::runs::{Limits, Run};
 use self::undo::Reference;
-use super::repeat::mostly_reference;
-use super::trail::is_write;
+use super::trail::{is_write, mostly_reference};
 use crate::config::{ConfigField, Settings};
+use crate::entry::EngineEntry;
 use crate::marker;
-use crate::registry::EngineEntry;
 use crate::shell::class::{self, ResultClass};
 
 const INFO: EngineInfo = EngineInfo::new("session-dedup", Loss::Lossless)
@@ -119,7 +118,7 @@ impl CompressionEngine for SessionDedup {
                 Some((position, lines)) if position == view.index() && !segment.is_edited() => lines,
                 _ => Lines::of(view.text().as_bytes(), marker::is_marker),
             };
-            index.add(source(None, None, lines));
+            index.add(source(None, None, lines), self.limits.max_back_chars);
         } else if self.arguments && segment.as_call().is_some_and(is_write) {
             let leaves = segment.argument_leaves();
             let has_lines = |text: &&String| text.trim_end().contains('\n');
@@ -129,7 +128,8 @@ impl CompressionEngine for SessionDedup {
                 number += 1;
                 let lines = Lines::of(text.as_bytes(), marker::is_marker);
                 if lines.count() >= self.limits.min_lines {
-                    index.add(source(Some(leaf as u32), several.then_some(number), lines));
+                    let leaf = Some(leaf as u32);
+                    index.add(source(leaf, several.then_some(number), lines), self.limits.max_back_chars);
                 }
             }
         }
