@@ -154,7 +154,10 @@ fn a_text_that_takes_as_much_room_in_the_body_stays() {
             assert!(out.receipt.edits.segments.is_empty());
         }
         identity(&out).unwrap();
-        assert!(!out.receipt.counter.exact && out.receipt.counter.name == "words", "the counter says that it is not exact");
+        assert!(
+            !out.receipt.counter.exact && out.receipt.counter.name == "words",
+            "the counter says that it is not exact"
+        );
     }
 }
 

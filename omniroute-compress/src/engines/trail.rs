@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use omniroute_core::{Call, SegmentKind, SegmentView};
+use omniroute_core::{Call, Segment, SegmentKind, SegmentView};
 
 use crate::hash::{ByHash, hash};
 use crate::shell::class::{self, ResultClass};
@@ -29,7 +29,8 @@ pub(super) struct Trail {
     by_name: HashMap<u64, Namesakes, ByHash>,
     /// Number of each call, from 1, by the position of its segment.
     ordinals: HashMap<usize, u32>,
-    paths: HashMap<String, Touch>,
+    /// Files that were answered by reference, and after how many calls the last time.
+    referred: HashMap<String, u32>,
     /// Files whose last edit failed, the latest last; not more than [`MAX_FAILED`].
     failed: Vec<String>,
     bytes: usize,
@@ -64,12 +65,6 @@ struct Namesakes {
     several_texts: bool,
 }
 
-#[derive(Debug, Default)]
-struct Touch {
-    failed_edit: bool,
-    referred: Option<u32>,
-}
-
 /// Number of a source in the trail.
 pub(super) type SourceId = u32;
 
@@ -93,27 +88,26 @@ impl Trail {
             };
         }
         let call = view.call();
-        if let Some(call) = call
-            && let Some(path) = file_of(view)
-        {
-            let touch = self.paths.entry(path.to_owned()).or_default();
-            if is_write(call) {
-                touch.failed_edit = segment.is_error || error_line(segment.original());
-                self.failed.retain(|p| p != path);
-                if touch.failed_edit {
-                    self.failed.push(path.to_owned());
-                    let extra = self.failed.len().saturating_sub(MAX_FAILED);
-                    self.failed.drain(..extra);
-                }
-            } else {
-                touch.failed_edit = false;
-                self.failed.retain(|p| !names(path, p));
-                touch.referred = if by_reference { Some(self.calls) } else { touch.referred };
-            }
+        if let (Some(call), Some(file)) = (call, file_of(view)) {
+            self.touch(file, is_write(call), segment, by_reference);
         }
         match call.and_then(|c| c.label()) {
             Some(name) => self.label(view, hash(name.as_bytes()), None),
             None => self.label_own(view, self.nameless(view)),
+        }
+    }
+
+    /// Keeps account of what happened to a file.
+    fn touch(&mut self, file: &str, write: bool, segment: &Segment<'_>, by_reference: bool) {
+        let failed = write && (segment.is_error || error_line(segment.original()));
+        self.failed.retain(|path| path != file && (write || !names(file, path)));
+        if failed {
+            self.failed.push(file.to_owned());
+            let extra = self.failed.len().saturating_sub(MAX_FAILED);
+            self.failed.drain(..extra);
+        }
+        if by_reference && !write {
+            self.referred.insert(file.to_owned(), self.calls);
         }
     }
 
@@ -127,9 +121,7 @@ impl Trail {
         if self.failed.iter().any(|path| names(file, path)) {
             return true;
         }
-        let Some(touch) = self.paths.get(file) else { return false };
-        touch.failed_edit
-            || touch.referred.is_some_and(|at| self.calls.saturating_sub(at) <= ASKED_AGAIN_WITHIN)
+        self.referred.get(file).is_some_and(|at| self.calls.saturating_sub(*at) <= ASKED_AGAIN_WITHIN)
     }
 
     /// Characters of original text since the end of a source.
