@@ -21,7 +21,7 @@ impl WireFormat for Gemini {
     }
 
     fn claims(&self, doc: &Doc) -> bool {
-        doc.get(doc.root(), "contents").is_some_and(|c| doc.kind(c) == Kind::Array)
+        doc.get(doc.root(), "contents").is_some()
     }
 
     fn head<'d>(&self, doc: &'d Doc) -> Head<'d> {

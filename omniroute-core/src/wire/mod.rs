@@ -24,7 +24,7 @@ pub trait WireFormat: Send + Sync + std::fmt::Debug + 'static {
     /// Other names users may write.
     fn aliases(&self) -> &'static [&'static str];
 
-    /// Whether the top level of `doc` looks like this wire. Asked in the order of [`WIRES`].
+    /// Whether the top level of `doc` looks like this wire, well formed or not. Asked in the order of [`WIRES`].
     fn claims(&self, doc: &Doc) -> bool;
 
     /// Model, stream flag and output limit, without reading the messages.

@@ -22,10 +22,14 @@ impl WireFormat for OpenAiResponses {
 
     fn claims(&self, doc: &Doc) -> bool {
         let root = doc.root();
-        let input = doc.get(root, "input").map(|n| doc.kind(n));
-        match input {
-            Some(Kind::Array) => doc.get(root, "messages").is_none(),
-            // Embedding requests also have a text under `input`; only Responses has these beside it.
+        if doc.get(root, "messages").is_some() {
+            return false;
+        }
+        let model = text(doc, doc.get(root, "model")).map(|m| m.decode());
+        match doc.get(root, "input").map(|n| doc.kind(n)) {
+            None => false,
+            Some(Kind::Array) => true,
+            // Embedding requests have a model and a text under `input`, too.
             Some(Kind::String) => {
                 let own = [
                     "instructions",
@@ -35,9 +39,10 @@ impl WireFormat for OpenAiResponses {
                     "tools",
                     "store",
                 ];
-                own.iter().any(|k| doc.get(root, k).is_some())
+                own.iter().any(|k| doc.get(root, k).is_some()) || model.is_some_and(|m| !m.contains("embed"))
             }
-            _ => false,
+            // Wrong, and reading will tell.
+            Some(_) => model.is_some(),
         }
     }
 
