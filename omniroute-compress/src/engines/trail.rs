@@ -27,8 +27,8 @@ pub(super) struct Trail {
     chars: u64,
     labels: Vec<Label>,
     by_name: HashMap<u64, Namesakes, ByHash>,
-    /// Number of each call, from 1, by the position of its segment.
-    ordinals: HashMap<usize, u32>,
+    /// Positions of the calls' segments, in order.
+    calls_at: Vec<usize>,
     /// Files that were answered by reference, and after how many calls the last time.
     referred: HashMap<String, u32>,
     /// Files whose last edit failed, the latest last; not more than [`MAX_FAILED`].
@@ -81,15 +81,15 @@ impl Trail {
         self.chars += segment.raw().len() as u64;
         if segment.kind == SegmentKind::ToolCall {
             self.calls += 1;
-            self.ordinals.insert(view.index(), self.calls);
+            self.calls_at.push(view.index());
             return match segment.as_call().and_then(|c| c.label()) {
                 Some(name) => self.label(view, hash(name.as_bytes()) ^ INPUT, None),
                 None => self.label_own(view, format!("input of call {}", self.calls)),
             };
         }
         let call = view.call();
-        if let (Some(call), Some(file)) = (call, file_of(view)) {
-            self.touch(file, is_write(call), segment, by_reference);
+        if let Some(file) = file_of(view) {
+            self.touch(file, answers_write(view), segment, by_reference);
         }
         match call.and_then(|c| c.label()) {
             Some(name) => self.label(view, hash(name.as_bytes()), None),
@@ -114,10 +114,7 @@ impl Trail {
     /// Whether the model needs the exact text: its last edit of this file failed, or it was given a reference a
     /// moment ago and asks again.
     pub(super) fn needs_full_text(&self, view: &SegmentView<'_, '_>) -> bool {
-        if view.call().is_none_or(is_write) {
-            return false;
-        }
-        let Some(file) = file_of(view) else { return false };
+        let Some(file) = file_of(view).filter(|_| !answers_write(view)) else { return false };
         if self.failed.iter().any(|path| names(file, path)) {
             return true;
         }
@@ -159,7 +156,7 @@ impl Trail {
     fn nameless(&self, view: &SegmentView<'_, '_>) -> String {
         let flat = view.text().trim_start().chars().map(|c| if c.is_control() || c == ']' { ' ' } else { c });
         let start: String = flat.take(24).collect();
-        match view.this().call.and_then(|index| self.ordinals.get(&index)) {
+        match view.this().call.and_then(|index| self.calls_at.binary_search(&index).ok()).map(|n| n + 1) {
             Some(call) => format!("result of call {call}, starting \"{}\"", start.trim_end()),
             None => format!("a result, starting \"{}\"", start.trim_end()),
         }
@@ -214,7 +211,13 @@ pub(super) fn refers_back(edited_by: &[&str]) -> bool {
     edited_by.iter().any(|id| matches!(*id, "repeat" | "session-dedup"))
 }
 
-/// Whether the call changes a file.
-pub(super) fn is_write(call: &Call) -> bool {
-    tool_kind(&call.tool) == ToolKind::Write && call.command.as_deref() != Some("view")
+/// Whether the segment is a call that changes a file. Worked out once a call.
+pub(super) fn is_write(call: &Segment<'_>) -> bool {
+    let write = |c: &Call| tool_kind(&c.tool) == ToolKind::Write && c.command.as_deref() != Some("view");
+    call.as_call().is_some_and(|c| call.class(|| u8::from(write(c))) == 1)
+}
+
+/// Whether the result answers a call that changes a file.
+fn answers_write(view: &SegmentView<'_, '_>) -> bool {
+    view.this().call.and_then(|index| view.earlier().get(index)).is_some_and(is_write)
 }

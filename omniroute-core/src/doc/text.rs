@@ -51,9 +51,8 @@ impl<'d> JsonStr<'d> {
 fn unescape(inner: &[u8]) -> String {
     let mut out = Vec::with_capacity(inner.len());
     let mut at = 0;
-    while let Some(found) = inner.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
-        out.extend_from_slice(inner.get(at..at + found).unwrap_or(&[]));
-        at += found;
+    loop {
+        at = copy_to_backslash(inner, at, &mut out);
         let (plain, used) = match inner.get(at + 1) {
             Some(b'n') => (b'\n', 2),
             Some(b't') => (b'\t', 2),
@@ -65,13 +64,34 @@ fn unescape(inner: &[u8]) -> String {
                 continue;
             }
             Some(&other) => (other, 2),
-            None => (b'\\', 1),
+            None => break,
         };
         out.push(plain);
         at += used;
     }
-    out.extend_from_slice(inner.get(at..).unwrap_or(&[]));
     String::from_utf8(out).unwrap_or_default()
+}
+
+/// Copies up to the next backslash, eight bytes at a time: in tool output it is seldom more than a line away, too
+/// near for a search and a copy that have to be set up each time. Returns where the backslash or the end is.
+fn copy_to_backslash(inner: &[u8], mut at: usize, out: &mut Vec<u8>) -> usize {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    while let Some(eight) = inner.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let x = u64::from_le_bytes(*eight) ^ (LOW * b'\\' as u64);
+        let hit = x.wrapping_sub(LOW) & !x & HIGH;
+        if hit != 0 {
+            let count = (hit.trailing_zeros() / 8) as usize;
+            out.extend_from_slice(eight.get(..count).unwrap_or(&[]));
+            return at + count;
+        }
+        out.extend_from_slice(eight);
+        at += 8;
+    }
+    let rest = inner.get(at..).unwrap_or(&[]);
+    let count = rest.iter().position(|b| *b == b'\\').unwrap_or(rest.len());
+    out.extend_from_slice(rest.get(..count).unwrap_or(&[]));
+    at + count
 }
 
 /// Decodes one `\uXXXX` or a surrogate pair; returns how many bytes of the literal it took.

@@ -119,7 +119,7 @@ impl CompressionEngine for SessionDedup {
                 _ => Lines::of(view.text().as_bytes(), marker::is_marker),
             };
             index.add(source(None, None, lines), self.limits.max_back_chars);
-        } else if self.arguments && segment.as_call().is_some_and(is_write) {
+        } else if self.arguments && is_write(segment) {
             let leaves = segment.argument_leaves();
             let has_lines = |text: &&String| text.trim_end().contains('\n');
             let several = leaves.iter().filter(has_lines).count() > 1;
