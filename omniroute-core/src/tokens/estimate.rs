@@ -4,9 +4,11 @@
 //! amount for its length plus fitted amounts for every three neighbouring characters. Sums are in 1/1024 tokens, so that
 //! every platform gives the same count.
 
+mod blocks;
+
 use super::coefficients;
 use super::packed::{centre, decode};
-use super::scan::{Glue, Kind, Sink, scan, wide_len};
+use super::scan::{Glue, Kind, Sink, wide_len};
 use super::script::{code_point, script};
 use super::{Family, Tokenizer};
 
@@ -27,8 +29,6 @@ const LEAST: i64 = 128;
 const KNOWN: usize = 256;
 const WORD_BITS: u32 = 12;
 const GRAM_BITS: u32 = 12;
-/// What `decode` gives for an empty place of the table of frequent pieces.
-const EMPTY: u16 = 8192;
 
 static WORDS: [u16; 1 << WORD_BITS] = decode(coefficients::WORDS);
 pub(super) static O200K_GRAMS: [i16; 1 << GRAM_BITS] = centre(decode(coefficients::O200K_GRAMS));
@@ -100,8 +100,8 @@ impl Tokenizer for Estimator {
 }
 
 fn price<const CL100K: bool>(text: &[u8], vocabulary: &'static Vocabulary) -> u64 {
-    let mut sum = Sum::<CL100K> { vocabulary, units: 0, glue: Glue::default(), known: [(0, 0); KNOWN] };
-    scan(text, &mut sum);
+    let mut sum = Sum::<CL100K>::new(vocabulary);
+    blocks::price(text, &mut sum);
     sum.units
 }
 
@@ -112,6 +112,8 @@ struct Sum<const CL100K: bool> {
     glue: Glue,
     /// Prices of pieces met in this text that are in no table, by hash: texts say the same names over and over.
     known: [(u64, u64); KNOWN],
+    /// Pieces of a block (see `blocks`) that are not there, by their first bit and their hash.
+    misses: [(usize, u64); 32],
 }
 
 impl<const CL100K: bool> Sink for Sum<CL100K> {
@@ -149,16 +151,30 @@ impl<const CL100K: bool> Sink for Sum<CL100K> {
     #[inline]
     fn blank(&mut self, text: &[u8], start: usize, end: usize) {
         self.glue = Glue::default();
+        self.blank_price(text, start, end);
+    }
+}
+
+impl<const CL100K: bool> Sum<CL100K> {
+    #[inline]
+    fn new(vocabulary: &'static Vocabulary) -> Self {
+        let mut known = [(0, 0); KNOWN];
+        // No hash has this key in this place, nor the key 0 in any other.
+        known[0].0 = u64::MAX;
+        Self { vocabulary, units: 0, glue: Glue::default(), known, misses: [(0, 0); 32] }
+    }
+
+    /// The price of a piece of [`Kind::Blank`].
+    #[inline]
+    fn blank_price(&mut self, text: &[u8], start: usize, end: usize) {
         let length = end - start;
-        self.units += if length == 1 || uniform(text, start, end) {
+        self.units += if length == 1 || text[start..end].iter().all(|&byte| byte == text[start]) {
             (1 + (length - 1) / BLANKS_PER_TOKEN) as u64 * TOKEN as u64
         } else {
             self.shape(Kind::Blank, text, start, end)
         };
     }
-}
 
-impl<const CL100K: bool> Sum<CL100K> {
     /// The price of a word, of marks or of mixed blanks: from the table when it is frequent, else from its characters.
     #[inline]
     fn shape(&mut self, kind: Kind, text: &[u8], start: usize, end: usize) -> u64 {
@@ -166,37 +182,39 @@ impl<const CL100K: bool> Sum<CL100K> {
             return self.work_out(kind, text, start, end);
         }
         let hash = hash(text, start, end);
-        if let Some(units) = listed::<CL100K>(hash) {
-            return units as u64;
+        let (key, units) = self.known[place(hash)];
+        if key == hash ^ kind as u64 { units } else { self.learn(kind, text, start, end, hash) }
+    }
+
+    /// Works out the price of a piece and keeps it if it is short.
+    #[inline(never)]
+    fn learn(&mut self, kind: Kind, text: &[u8], start: usize, end: usize, hash: u64) -> u64 {
+        if end - start > LONGEST_WORD {
+            return self.work_out(kind, text, start, end);
         }
-        let key = hash ^ kind as u64;
-        let place = (hash >> 40) as usize % KNOWN;
-        match self.known.get(place) {
-            Some((known, units)) if *known == key => *units,
-            _ => {
-                let units = self.work_out(kind, text, start, end);
-                if let Some(slot) = self.known.get_mut(place) {
-                    *slot = (key, units);
-                }
-                units
-            }
-        }
+        let units = match listed::<CL100K>(hash) {
+            Some(units) => units as u64,
+            None => self.work_out(kind, text, start, end),
+        };
+        self.known[place(hash)] = (hash ^ kind as u64, units);
+        units
     }
 
     /// The price of a piece that is in no table.
+    #[inline]
     fn work_out(&self, kind: Kind, text: &[u8], start: usize, end: usize) -> u64 {
         let lead = text[start];
         if kind != Kind::Word || lead >= 0x80 || lead == b' ' || lead.is_ascii_alphabetic() {
             return self.characters(kind, text, start, end).max(i64::from(TOKEN)) as u64;
         }
         let mark = i64::from(self.vocabulary.marks[usize::from(lead)]);
-        let rest = if end - start == 2 {
-            i64::from(TOKEN)
-        } else if let Some(units) = frequent::<CL100K>(text, start + 1, end) {
-            units
-        } else {
-            self.characters(kind, text, start + 1, end)
+        let frequent = || listed::<CL100K>(hash(text, start + 1, end));
+        let rest = match end - start {
+            2 => Some(i64::from(TOKEN)),
+            3..=17 => frequent(),
+            _ => None,
         };
+        let rest = rest.unwrap_or_else(|| self.characters(kind, text, start + 1, end));
         (mark + rest).max(i64::from(TOKEN)) as u64
     }
 
@@ -218,16 +236,15 @@ impl<const CL100K: bool> Sum<CL100K> {
             Kind::Blank => 3,
             Kind::Word => usize::from(matches!(piece, [_, b'A'..=b'Z', b'A'..=b'Z', ..])),
         };
-        if piece.len() > RULER || !piece.is_ascii() {
+        let (low, high) = words(text, start, piece.len());
+        if piece.len() > RULER || (low | high) & 0x8080_8080_8080_8080 != 0 {
             return self.long_or_wide(form, piece);
         }
         let mut units = i64::from(self.vocabulary.lengths[form][piece.len()]);
-        let mut window = form as u32 + 1;
-        for (n, &byte) in piece.iter().enumerate() {
+        let mut window = (form as u32 + 1) << 8 | (low & 0xFF) as u32;
+        for &byte in piece.iter().skip(1) {
             window = window << 8 | u32::from(byte);
-            if n > 0 {
-                units += self.gram(window);
-            }
+            units += self.gram(window);
         }
         units + self.gram(window << 8)
     }
@@ -278,47 +295,16 @@ impl<const CL100K: bool> Sum<CL100K> {
 
     /// How many times one token holds the character `point` that is repeated over and over; 0 when that is not known.
     fn rate(&self, point: u32) -> usize {
-        let rate = match point {
-            0..=0x7F => self.vocabulary.rates[point as usize],
-            0x2500 => {
-                if CL100K {
-                    8
-                } else {
-                    16
-                }
-            }
-            0x2550 => {
-                if CL100K {
-                    2
-                } else {
-                    8
-                }
-            }
-            0x2501 => {
-                if CL100K {
-                    4
-                } else {
-                    8
-                }
-            }
-            0x00B7 => {
-                if CL100K {
-                    4
-                } else {
-                    8
-                }
-            }
-            0x2014 => {
-                if CL100K {
-                    2
-                } else {
-                    4
-                }
-            }
-            0x2588 => 4,
-            _ => 0,
+        let (o200k, cl100k) = match point {
+            0..=0x7F => return usize::from(self.vocabulary.rates[point as usize]),
+            0x2500 => (16, 8),
+            0x2550 => (8, 2),
+            0x2501 | 0x00B7 => (8, 4),
+            0x2014 => (4, 2),
+            0x2588 => (4, 4),
+            _ => (0, 0),
         };
-        usize::from(rate)
+        if CL100K { cl100k } else { o200k }
     }
 
     #[inline]
@@ -329,21 +315,19 @@ impl<const CL100K: bool> Sum<CL100K> {
     }
 }
 
-/// The price of a piece that the table of frequent pieces holds.
 #[inline]
-fn frequent<const CL100K: bool>(text: &[u8], start: usize, end: usize) -> Option<i64> {
-    if end - start > LONGEST_WORD {
-        return None;
-    }
-    listed::<CL100K>(hash(text, start, end))
+const fn place(hash: u64) -> usize {
+    (hash >> 40) as usize % KNOWN
 }
 
 /// The price that the table of frequent pieces holds for a hash.
 #[inline]
 fn listed<const CL100K: bool>(hash: u64) -> Option<i64> {
+    let hash = hash ^ (hash >> 32);
     let entry = WORDS[(hash >> (64 - WORD_BITS)) as usize];
     let tag = (hash >> 20) as u16 & 0x1FF;
-    if entry >= EMPTY || entry >> 4 != tag {
+    // An empty place, 8192, has the tag of no hash.
+    if entry >> 4 != tag {
         return None;
     }
     let tokens = if CL100K { entry & 3 } else { entry >> 2 & 3 };
@@ -353,42 +337,47 @@ fn listed<const CL100K: bool>(hash: u64) -> Option<i64> {
 /// A hash of at most sixteen bytes, the same on every platform.
 #[inline]
 fn hash(text: &[u8], start: usize, end: usize) -> u64 {
-    let length = end - start;
-    let (low, high) = match text.get(start..start + LONGEST_WORD) {
-        Some(block) => {
-            let (low, high) = block.split_at(8);
-            (
-                little_endian(low) & low_bytes(length.min(8)),
-                little_endian(high) & low_bytes(length.saturating_sub(8)),
-            )
-        }
-        None => near_the_end(&text[start..end]),
-    };
+    let (low, high) = words(text, start, end - start);
+    mix(low, high, end - start)
+}
+
+#[inline]
+const fn mix(low: u64, high: u64, length: usize) -> u64 {
     let hash = (low ^ length as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let hash = (hash ^ (hash >> 29) ^ high).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    hash ^ (hash >> 32)
+    (hash ^ (hash >> 29) ^ high).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }
 
-/// The two words of a piece behind which the text has less than sixteen bytes.
-#[cold]
-fn near_the_end(piece: &[u8]) -> (u64, u64) {
-    let mut words = [0u64; 2];
-    for (n, &byte) in piece.iter().enumerate() {
-        words[n / 8] |= u64::from(byte) << (n % 8 * 8);
+/// The first sixteen bytes of a piece as two words, zeros behind its end.
+#[inline]
+fn words(text: &[u8], start: usize, length: usize) -> (u64, u64) {
+    if let Some(block) = text.get(start..start + LONGEST_WORD) {
+        return masked(block, length);
     }
-    (words[0], words[1])
+    let mut block = [0; LONGEST_WORD];
+    block.iter_mut().zip(text.iter().skip(start)).for_each(|(byte, &known)| *byte = known);
+    masked(&block, length)
 }
 
+/// The first `length` of sixteen bytes as two words.
 #[inline]
-fn little_endian(bytes: &[u8]) -> u64 {
-    bytes.try_into().map_or(0, u64::from_le_bytes)
+fn masked(block: &[u8], length: usize) -> (u64, u64) {
+    let (low, high) = block.split_at(8);
+    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+    let (first, second) = LOW_BYTES[length.min(LONGEST_WORD)];
+    (word(low) & first, word(high) & second)
 }
 
-/// A mask of the lowest `count` bytes, `count` at most 8.
-#[inline]
-const fn low_bytes(count: usize) -> u64 {
-    if count >= 8 { u64::MAX } else { (1 << (count * 8)) - 1 }
-}
+/// Masks of the lowest bytes of two words, by how many.
+static LOW_BYTES: [(u64, u64); LONGEST_WORD + 1] = {
+    let mut masks = [(0, 0); LONGEST_WORD + 1];
+    let mut count = 1;
+    while count <= LONGEST_WORD {
+        let (low, high) = masks[count - 1];
+        masks[count] = if count <= 8 { (low << 8 | 0xFF, 0) } else { (low, high << 8 | 0xFF) };
+        count += 1;
+    }
+    masks
+};
 
 /// The column of [`Vocabulary::lengths`] for a length in characters.
 const fn row_of(length: usize) -> usize {
@@ -405,9 +394,4 @@ fn repeats(piece: &[u8], at: usize, width: usize) -> usize {
     // Equal to itself moved by one character, as far as that goes.
     let moved = piece.get(at + width..).unwrap_or(&[]);
     moved.iter().zip(&piece[at..]).take_while(|(next, byte)| next == byte).count() / width
-}
-
-#[inline]
-fn uniform(text: &[u8], start: usize, end: usize) -> bool {
-    text[start..end].iter().all(|&byte| byte == text[start])
 }

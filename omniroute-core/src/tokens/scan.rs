@@ -47,6 +47,51 @@ impl Glue {
         self.0 = if CLASS[usize::from(first)] == MARK { self.0 / 2 } else { 0 };
         false
     }
+
+    /// Takes note of many pieces at once, given as bit masks of their `starts`, when none of them can stand in noise;
+    /// otherwise leaves everything as it is and gives `false`. The pieces of `resets` begin with white space, those of
+    /// `glued` with a letter or a digit right behind another one, the others with anything else in ASCII.
+    #[inline]
+    pub(crate) fn skip(&mut self, starts: u64, glued: u64, resets: u64) -> bool {
+        let but_one = |mask: u64| mask & mask.wrapping_sub(1);
+        let few = self.0 == 0 && but_one(but_one(but_one(glued))) == 0;
+        if !few && self.may_reach(glued, resets) {
+            return false;
+        }
+        let mut rest = starts;
+        if resets != 0 {
+            self.0 = 0;
+            rest &= u64::MAX << (63 - resets.leading_zeros());
+        }
+        if self.0 > 0 || glued & rest != 0 {
+            while rest != 0 {
+                self.0 = if glued & rest & rest.wrapping_neg() == 0 { self.0 / 2 } else { self.0 + 1 };
+                rest &= rest - 1;
+            }
+        }
+        true
+    }
+
+    /// Whether enough of the pieces of `glued` follow each other between two of `resets`, or did before.
+    fn may_reach(&self, mut glued: u64, resets: u64) -> bool {
+        let mut level = u32::from(self.0);
+        if level / 2 >= u32::from(Self::NOISE) {
+            return true;
+        }
+        while glued != 0 {
+            let first = glued & glued.wrapping_neg();
+            if resets & (first - 1) != 0 {
+                level = 0;
+            }
+            let later = resets & !(first - 1);
+            let span = glued & (later & later.wrapping_neg()).wrapping_sub(1);
+            if level + span.count_ones() >= u32::from(Self::NOISE) {
+                return true;
+            }
+            glued &= !span;
+        }
+        false
+    }
 }
 
 const UPPER: u8 = 1;
@@ -78,24 +123,30 @@ const fn classes() -> [u8; 256] {
     table
 }
 
-/// Walks over `text` and hands every piece to `sink`.
-#[inline]
+/// Walks over `text` and hands every piece to `sink`; the law that `blocks` has to keep.
+#[cfg(test)]
 pub(crate) fn scan<S: Sink>(text: &[u8], sink: &mut S) {
     let mut at = 0;
     while at < text.len() {
-        at = match class_at(text, at) {
-            DIGIT => {
-                let end = run(text, at, DIGIT);
-                sink.digits(text, at, end);
-                end
-            }
-            // By far the most frequent piece: a word behind one space.
-            SPACE if text.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => word(text, at, at + 1, sink),
-            SPACE | LINE_END => blanks(text, at, sink),
-            MARK => marks(text, at, at, sink),
-            WIDE if !wide_is_letter(text, at) => marks(text, at, at, sink),
-            _ => word(text, at, at, sink),
-        };
+        at = step(text, at, sink);
+    }
+}
+
+/// Hands the piece that begins at `at` to `sink`, with a run of blanks all its pieces, and gives the next position.
+#[inline]
+pub(crate) fn step<S: Sink>(text: &[u8], at: usize, sink: &mut S) -> usize {
+    match class_at(text, at) {
+        DIGIT => {
+            let end = run(text, at, DIGIT);
+            sink.digits(text, at, end);
+            end
+        }
+        // By far the most frequent piece: a word behind one space.
+        SPACE if text.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => word(text, at, at + 1, sink),
+        SPACE | LINE_END => blanks(text, at, sink),
+        MARK => marks(text, at, at, sink),
+        WIDE if !wide_is_letter(text, at) => marks(text, at, at, sink),
+        _ => word(text, at, at, sink),
     }
 }
 
