@@ -8,6 +8,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use allocation_counter::measure;
+use bytes::Bytes;
 use cpu_time::ThreadTime;
 use omniroute_compress::Compress;
 use omniroute_core::{Doc, Moment, wire};
@@ -27,9 +28,9 @@ fn main() {
 
 /// The 150k session, plan `safe`, nothing remembered.
 fn first_call(rounds: usize) {
-    let cold = time(1, || run(&compressor(), SESSION.as_bytes()));
+    let cold = time(1, || run(&compressor(), &session()));
     line("150k session, first call in the process", &cold, SESSION.len());
-    let warm = time(rounds, || run(&compressor(), SESSION.as_bytes()));
+    let warm = time(rounds, || run(&compressor(), &session()));
     line("150k session, new compressor", &warm, SESSION.len());
 }
 
@@ -55,20 +56,19 @@ fn growing(rounds: usize) {
         }
         sums.push(sum);
     }
-    let total: usize = bodies.iter().map(Vec::len).sum();
+    let total: usize = bodies.iter().map(Bytes::len).sum();
     line("150k session, turn 23 on a seen history", &last, SESSION.len());
     line("150k session, 23 growing turns in all", &sums, total);
     println!("{:<52} {seen:>10} bytes", "    texts that engines looked at in the 23 turns");
     let again = compressor();
-    run(&again, SESSION.as_bytes());
-    let same = time(rounds, || run(&again, SESSION.as_bytes()));
+    run(&again, &session());
+    let same = time(rounds, || run(&again, &session()));
     line("150k session, the same body again", &same, SESSION.len());
-    memory("    extra memory of a first call", SESSION.as_bytes());
+    memory("    extra memory of a first call", &session());
 }
 
 /// Most memory in use during one call, the body itself not counted.
-fn memory(what: &str, body: &[u8]) {
-    let body = bytes::Bytes::copy_from_slice(body);
+fn memory(what: &str, body: &Bytes) {
     let compressor = compressor();
     let stats = measure(|| {
         let out = compressor.compress_body(Some(wire::OPENAI_CHAT), body.clone(), Moment::default());
@@ -124,17 +124,22 @@ fn parts(rounds: usize) {
     line("part: estimate tokens", &count, SESSION.len());
     for plan in ["repeat", "lite", "rows", "session-dedup"] {
         let compressor = || Compress::builder().plan(plan).build().expect("is a plan");
-        let alone = time(rounds, || run(&compressor(), SESSION.as_bytes()));
+        let alone = time(rounds, || run(&compressor(), &session()));
         line(&format!("plan of one step: {plan}"), &alone, SESSION.len());
     }
+}
+
+/// The session; cloning it costs nothing.
+fn session() -> Bytes {
+    Bytes::from_static(SESSION.as_bytes())
 }
 
 fn compressor() -> Compress {
     Compress::builder().build().expect("the default plan builds")
 }
 
-fn run(compressor: &Compress, body: &[u8]) {
-    let out = compressor.compress_body(Some(wire::OPENAI_CHAT), body.to_vec(), Moment::default());
+fn run(compressor: &Compress, body: &Bytes) {
+    let out = compressor.compress_body(Some(wire::OPENAI_CHAT), body.clone(), Moment::default());
     black_box(out.expect("is a request"));
 }
 
@@ -158,7 +163,7 @@ fn line(what: &str, times: &[Duration], bytes: usize) {
 }
 
 /// The bodies of the 23 turns, cut out of the session's own bytes.
-fn turns() -> Vec<Vec<u8>> {
+fn turns() -> Vec<Bytes> {
     let ends = Doc::parse(TURNS).expect("is JSON");
     let list = ends.get(ends.root(), "turn_ends").expect("is there");
     let session = Doc::parse(SESSION).expect("is JSON");
@@ -167,7 +172,7 @@ fn turns() -> Vec<Vec<u8>> {
     let tail = &SESSION.as_bytes()[session.span(messages).end - 1..];
     ends.elements(list)
         .map(|n| ends.integer(n).expect("is a number") as usize)
-        .map(|count| [&SESSION.as_bytes()[..session.span(nodes[count - 1]).end], tail].concat())
+        .map(|count| [&SESSION.as_bytes()[..session.span(nodes[count - 1]).end], tail].concat().into())
         .collect()
 }
 
@@ -187,10 +192,10 @@ fn list(rows: usize) -> String {
     format!("[{}]", (0..rows).map(row).collect::<Vec<_>>().join(", "))
 }
 
-fn body_with(result: &str) -> Vec<u8> {
+fn body_with(result: &str) -> Bytes {
     let text = omniroute_core::escape(result);
     format!(
         r#"{{"messages":[{{"role":"assistant","tool_calls":[{{"id":"c","function":{{"name":"list_items","arguments":"{{}}"}}}}]}},{{"role":"tool","tool_call_id":"c","content":{text}}}]}}"#
     )
-    .into_bytes()
+    .into()
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::call::{Call, Opened};
-use crate::conversation::{Text, ToolCall};
+use crate::conversation::{Arguments, Text, ToolCall};
 use crate::doc::{Doc, NodeId, escape};
 use crate::exit::exit_code;
 
@@ -149,7 +149,10 @@ impl<'d> Segment<'d> {
 
     /// The text as the caller gave it.
     pub fn original(&self) -> &str {
-        &self.decoded().text
+        match self.parsed_arguments() {
+            Some(doc) => doc.source(),
+            None => &self.decoded().text,
+        }
     }
 
     /// The text as it is sent: after all edits so far.
@@ -233,6 +236,15 @@ impl<'d> Segment<'d> {
     /// What the numbers mean is the business of the engines of one pipeline.
     pub fn class(&self, work_out: impl FnOnce() -> u8) -> u8 {
         *self.class.get_or_init(work_out)
+    }
+
+    /// For a call whose arguments are JSON in a string: the document, which holds the decoded text already.
+    fn parsed_arguments(&self) -> Option<&Doc> {
+        let tool = self.tool.as_ref()?;
+        match (tool.arguments, self.opened(tool)) {
+            (Arguments::Text(..), Opened::Json(Cow::Owned(doc), _)) => Some(doc),
+            _ => None,
+        }
     }
 
     fn opened(&self, tool: &ToolCall<'d>) -> &Opened<'d> {

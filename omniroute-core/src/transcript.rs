@@ -40,9 +40,10 @@ impl<'d> Transcript<'d> {
 
     /// Flattens a reading of `doc`.
     pub fn from_conversation(doc: &'d Doc, conversation: &Conversation<'d>) -> Self {
+        let room = conversation.tools.len() + conversation.turns.iter().map(|t| t.parts.len()).sum::<usize>();
         let mut builder = Builder {
             doc,
-            segments: Vec::new(),
+            segments: Vec::with_capacity(room),
             calls: HashMap::new(),
             by_name: HashMap::new(),
             answered: HashSet::new(),

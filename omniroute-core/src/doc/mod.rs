@@ -131,6 +131,11 @@ impl Doc {
         &self.src
     }
 
+    /// The document as it was given, as text.
+    pub fn source(&self) -> &str {
+        std::str::from_utf8(&self.src).unwrap_or("") // checked at parse
+    }
+
     /// Number of values, keys included.
     pub fn node_count(&self) -> usize {
         self.nodes.len()

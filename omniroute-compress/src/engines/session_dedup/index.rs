@@ -72,6 +72,7 @@ impl Index {
         let number = self.first + self.sources.len() as u32;
         let lines = &source.lines;
         let first = lines.first_within(max_back_chars);
+        self.places.reserve(lines.keys.len().saturating_sub(first));
         for (line, keys) in lines.keys.windows(SHINGLE).enumerate().skip(first) {
             let chars = lines.span(line, SHINGLE) - SHINGLE;
             if keys.contains(&0) || chars < MIN_SHINGLE_CHARS {
