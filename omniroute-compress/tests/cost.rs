@@ -30,6 +30,10 @@ fn a_billed_session_is_met_within_one_percent() {
     let replay = replay_billed(&log, &SONNET);
     let (read, write) =
         (log.iter().map(|row| row.cache_read).sum(), log.iter().map(|row| row.cache_write).sum());
+    eprintln!(
+        "replayed {} read, {} written; billed {read} and {write}",
+        replay.total.read, replay.total.write
+    );
     within(replay.total.read, read, 1);
     within(replay.total.write, write, 1);
     assert_eq!((replay.total.read, replay.total.write), (43_158_394, 4_297_364), "the recorded totals");
