@@ -72,7 +72,8 @@ pub(crate) enum Slot {
     Unused,
     /// What it remembers.
     Live(Box<dyn EngineMemory>),
-    /// The engine panicked in this session: it stays out, so that the outcome does not depend on luck.
+    /// The engine panicked while it took notice of a text: it stays out for the rest of the session, so that the
+    /// outcome does not depend on whether its memory survived.
     Broken,
 }
 
@@ -124,7 +125,7 @@ impl Memo {
         self.limits.entries == 0
     }
 
-    /// Looks up many keys under one lock; stops after the first miss if `stop` says so for the key's index.
+    /// Looks up many keys under one lock.
     pub(crate) fn find(&self, keys: &[Key], now: Mono) -> Vec<Option<Arc<SegmentResult>>> {
         if self.is_off() {
             return vec![None; keys.len()];

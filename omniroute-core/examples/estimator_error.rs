@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use omniroute_core::{Estimator, Family, Tokenizer};
 use serde_json::Value;
-use session_texts::{Role, SessionText, Usage, sessions, texts, usage};
+use session_texts::{OWN, Role, SessionText, Usage, sessions, texts, usage};
 use tiktoken_rs::CoreBPE;
 
 #[path = "session_texts/mod.rs"]
@@ -23,16 +23,6 @@ const FITTED: [&str; 6] = [
     "codex_vscode_extension_two.responses.json",
     "ledger.openai.json",
     "ops_kubernetes_two.openai.json",
-    "shopapi.openai.json",
-];
-
-/// The sessions that belong to this repository.
-const OWN: [&str; 6] = [
-    "ledger.openai.json",
-    "shardkv.anthropic.json",
-    "shardkv.gemini.json",
-    "shardkv.openai.json",
-    "shardkv.responses.json",
     "shopapi.openai.json",
 ];
 

@@ -5,21 +5,12 @@ use std::path::{Path, PathBuf};
 
 use omniroute_core::{Estimator, Family, Tokenizer};
 use serde_json::Value;
-use session_texts::{sessions, texts};
+use session_texts::{OWN, sessions, texts};
 use tiktoken_rs::CoreBPE;
 
 #[expect(dead_code, reason = "the program that prints the errors uses more of it")]
 #[path = "../examples/session_texts/mod.rs"]
 mod session_texts;
-
-const OWN: [&str; 6] = [
-    "ledger.openai.json",
-    "shardkv.anthropic.json",
-    "shardkv.gemini.json",
-    "shardkv.openai.json",
-    "shardkv.responses.json",
-    "shopapi.openai.json",
-];
 
 /// Allowed error of all sessions together and of one session, in per cent.
 const POOLED: f64 = 3.0;

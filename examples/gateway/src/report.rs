@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(line(&receipt), plain);
         receipt.counter.exact = true;
         assert_eq!(line(&receipt), plain.replace('~', ""));
-        receipt.reverted = Some("inflation");
-        assert_eq!(line(&receipt), "unchanged: reverted (inflation), 18 204 tokens");
+        receipt.reverted = Some("structure");
+        assert_eq!(line(&receipt), "unchanged: reverted (structure), 18 204 tokens");
         receipt.skipped = Some(Skip::new("off", "the plan has no steps"));
         assert_eq!(line(&receipt), "unchanged: off (the plan has no steps)");
     }

@@ -6,12 +6,13 @@ use sha2::{Digest, Sha256};
 use super::is_chained;
 use crate::memo::Key;
 
-/// Start of every key: tenant, plan, counter, wire. Two tenants never share a key.
+/// Start of every key: tenant, plan, counter, wire, session (engines are told it). Two tenants never share a key.
 pub(super) fn seed(request: &ChatRequest, fingerprint: &[u8; 32], continues: bool) -> Key {
     let mut hash = Sha256::new();
     field(&mut hash, request.principal().as_str().as_bytes());
     field(&mut hash, fingerprint);
     field(&mut hash, request.wire().id().as_bytes());
+    field(&mut hash, request.session().map_or("", |s| s.as_str()).as_bytes());
     hash.update([u8::from(continues)]);
     hash.finalize().into()
 }
@@ -74,4 +75,22 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 /// SHA-256 of a text, in hex.
 pub(crate) fn sha256_hex(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Engines are told the session, so it is part of every key.
+    #[test]
+    fn sessions_never_share_a_key() {
+        use omniroute_core::{SessionId, wire};
+        let body = r#"{"messages":[{"role":"user","content":"hi"}]}"#;
+        let request = ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap();
+        let named = |name: &str| request.clone().with_session(SessionId::new(name));
+        let key = |request: &ChatRequest| seed(request, &[0; 32], false);
+        assert_eq!(key(&named("a")), key(&named("a")));
+        assert_ne!(key(&named("a")), key(&named("b")));
+        assert_ne!(key(&named("a")), key(&request));
+    }
 }

@@ -50,7 +50,8 @@ const SUDO: &[&str] = &[
 ];
 const EXEC: &[&str] =
     &["-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--detach-keys", "--index"];
-const COMPOSE: &[&str] =
+/// Options of `docker compose` that take a value.
+pub(in crate::shell) const COMPOSE: &[&str] =
     &["-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "--ansi"];
 const KUBE: &[&str] = &[
     "-n",

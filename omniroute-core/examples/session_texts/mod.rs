@@ -2,6 +2,16 @@
 
 use serde_json::Value;
 
+/// The sessions that belong to this repository.
+pub(crate) const OWN: [&str; 6] = [
+    "ledger.openai.json",
+    "shardkv.anthropic.json",
+    "shardkv.gemini.json",
+    "shardkv.openai.json",
+    "shardkv.responses.json",
+    "shopapi.openai.json",
+];
+
 /// Who wrote a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {

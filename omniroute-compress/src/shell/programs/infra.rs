@@ -2,6 +2,7 @@
 
 use super::Kind;
 use crate::shell::args::Args;
+use crate::shell::wrapper_table::COMPOSE;
 
 const VIEW: Kind = Kind::File { log: false };
 const KUBE_VALUES: &[&str] = &[
@@ -17,8 +18,6 @@ const KUBE_VALUES: &[&str] = &[
     "-v",
     "--v",
 ];
-const COMPOSE_VALUES: &[&str] =
-    &["-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "--ansi"];
 
 /// The kind of an infrastructure command, `None` when the program is none.
 pub(super) fn kind(name: &str, args: Args<'_, '_>) -> Option<Kind> {
@@ -94,7 +93,7 @@ fn docker_command(sub: &str, args: Args<'_, '_>) -> Kind {
 }
 
 fn compose(args: Args<'_, '_>) -> Kind {
-    match args.subcommand(COMPOSE_VALUES) {
+    match args.subcommand(COMPOSE) {
         Some(("logs", _)) => Kind::Logs,
         Some(("up", rest)) if !rest.has(&["-d", "--detach", "--wait"]) && !rest.flag('d') => Kind::Logs,
         Some((
