@@ -3,16 +3,18 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test fmt clippy layering unit features doc fuzz-build smoke ready bench estimator fuzz bless new-engine
+.PHONY: help demo test fmt clippy layering unit features doc fuzz-build smoke ready bench estimator rtk-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
 	@echo "make test        every check: format, lints, layering, tests, docs, demo, bench smoke"
 	@echo "make bench       figures of compression on this machine"
 	@echo "make estimator   error of the token estimator against exact counts"
+	@echo "make rtk-report  what the filters save and keep of the recorded outputs"
 	@echo "make fuzz        two minutes of fuzzing (needs cargo-fuzz and nightly)"
 	@echo "make bless       rewrite the checked-in snapshots"
 	@echo "make new-engine NAME=x   file and line of a new engine"
+	@echo "make new-filter NAME=x   file of a new filter of command output (COMMAND=\"x y\" CATEGORY=build)"
 
 demo:
 	$(CARGO) run --release -q -p replay-session
@@ -53,6 +55,9 @@ bench:
 estimator:
 	$(CARGO) run --release -q -p omniroute-core --example estimator_error
 
+rtk-report:
+	$(CARGO) run --release -q -p omniroute-compress --example rtk_report
+
 fuzz:
 	cd fuzz && for target in doc_parse wire_read; do $(CARGO) +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done
 
@@ -62,3 +67,7 @@ bless:
 new-engine:
 	@test -n "$(NAME)" || { echo "say NAME=the-name"; exit 2; }
 	python3 .ci/new_engine.py "$(NAME)"
+
+new-filter:
+	@test -n "$(NAME)" || { echo "say NAME=the-name"; exit 2; }
+	python3 .ci/new_filter.py "$(NAME)" "$(COMMAND)" "$(CATEGORY)"

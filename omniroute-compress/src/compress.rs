@@ -11,9 +11,11 @@ use omniroute_core::{
 };
 
 use crate::config::{ConfigErrors, Step};
+use crate::entry::Parts;
 use crate::memo::{Memo, MemoLimits};
 use crate::pipeline::Pipeline;
 use crate::plan::{Plan, Steps};
+use crate::rtk::FilterSet;
 
 /// A body that is ready to be sent, and the record of what was done.
 #[derive(Clone)]
@@ -101,6 +103,7 @@ pub struct Compress {
 struct Inner {
     steps: Arc<Steps>,
     engines: Vec<Arc<dyn CompressionEngine>>,
+    parts: Parts,
     profiles: Mutex<HashMap<String, Arc<Steps>>>,
     tokenizer: Option<Arc<dyn Tokenizer>>,
     blobs: Arc<dyn BlobStore>,
@@ -201,7 +204,7 @@ impl Compress {
         if let Some(steps) = known.get(name) {
             return Ok(steps.clone());
         }
-        let steps = Arc::new(Plan::parse(name)?.build(&self.inner.engines)?);
+        let steps = Arc::new(Plan::parse(name)?.build(&self.inner.engines, &self.inner.parts)?);
         if known.len() < 64 {
             known.insert(name.to_owned(), steps.clone());
         }
@@ -252,6 +255,7 @@ pub struct CompressBuilder {
     engines: Vec<Arc<dyn CompressionEngine>>,
     tokenizer: Option<Arc<dyn Tokenizer>>,
     blobs: Option<Arc<dyn BlobStore>>,
+    parts: Parts,
     memo: MemoLimits,
     strict: bool,
     max_bytes: Option<usize>,
@@ -294,6 +298,13 @@ impl CompressBuilder {
         self
     }
 
+    /// Filters for command output besides the built-in ones, see [`FilterSet`].
+    #[must_use]
+    pub fn filters(mut self, filters: impl Into<Arc<FilterSet>>) -> Self {
+        self.parts.filters = filters.into();
+        self
+    }
+
     /// Bounds of what is remembered between calls.
     #[must_use]
     pub fn memo(mut self, limits: MemoLimits) -> Self {
@@ -330,11 +341,12 @@ impl CompressBuilder {
             (None, Some(text)) => Plan::parse(text)?,
             (None, None) => Plan::default(),
         };
-        let steps = Arc::new(plan.build(&self.engines)?);
+        let steps = Arc::new(plan.build(&self.engines, &self.parts)?);
         Ok(Compress {
             inner: Arc::new(Inner {
                 steps,
                 engines: self.engines,
+                parts: self.parts,
                 profiles: Mutex::default(),
                 tokenizer: self.tokenizer,
                 blobs: self.blobs.unwrap_or_else(|| Arc::new(MemoryBlobs::default())),

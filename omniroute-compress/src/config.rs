@@ -1,16 +1,19 @@
 //! Settings of plan steps: which keys an engine knows, their types, ranges and defaults.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A value of a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Value {
     /// A switch.
     Bool(bool),
     /// A whole number.
     Int(i64),
+    /// A word.
+    Word(Cow<'static, str>),
 }
 
 impl From<bool> for Value {
@@ -25,17 +28,30 @@ impl From<i64> for Value {
     }
 }
 
+impl From<&'static str> for Value {
+    fn from(value: &'static str) -> Self {
+        Value::Word(Cow::Borrowed(value))
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Value::Word(Cow::Owned(value))
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Bool(b) => b.fmt(f),
             Value::Int(i) => i.fmt(f),
+            Value::Word(word) => word.fmt(f),
         }
     }
 }
 
 /// A setting an engine knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigField {
     /// Name, in snake case.
@@ -46,6 +62,8 @@ pub struct ConfigField {
     pub min: i64,
     /// Largest whole number allowed.
     pub max: i64,
+    /// Words allowed, for a setting that is a choice.
+    pub choices: &'static [&'static str],
     /// One line for people.
     pub summary: &'static str,
 }
@@ -53,25 +71,37 @@ pub struct ConfigField {
 impl ConfigField {
     /// A switch.
     pub const fn switch(key: &'static str, default: bool, summary: &'static str) -> Self {
-        ConfigField { key, default: Value::Bool(default), min: 0, max: 1, summary }
+        ConfigField { key, default: Value::Bool(default), min: 0, max: 1, choices: &[], summary }
     }
 
     /// A whole number in a range, both ends allowed.
     pub const fn int(key: &'static str, default: i64, range: (i64, i64), summary: &'static str) -> Self {
-        ConfigField { key, default: Value::Int(default), min: range.0, max: range.1, summary }
+        ConfigField { key, default: Value::Int(default), min: range.0, max: range.1, choices: &[], summary }
+    }
+
+    /// One of several words.
+    pub const fn choice(
+        key: &'static str,
+        default: &'static str,
+        choices: &'static [&'static str],
+        summary: &'static str,
+    ) -> Self {
+        ConfigField { key, default: Value::Word(Cow::Borrowed(default)), min: 0, max: 0, choices, summary }
     }
 
     fn allowed(&self) -> String {
         match self.default {
             Value::Bool(_) => "true or false".to_owned(),
             Value::Int(_) => format!("a whole number from {} to {}", self.min, self.max),
+            Value::Word(_) => format!("one of {}", self.choices.join(", ")),
         }
     }
 
-    fn accepts(&self, value: Value) -> bool {
-        match (self.default, value) {
+    fn accepts(&self, value: &Value) -> bool {
+        match (&self.default, value) {
             (Value::Bool(_), Value::Bool(_)) => true,
-            (Value::Int(_), Value::Int(n)) => (self.min..=self.max).contains(&n),
+            (Value::Int(_), Value::Int(n)) => (self.min..=self.max).contains(n),
+            (Value::Word(_), Value::Word(word)) => self.choices.contains(&word.as_ref()),
             _ => false,
         }
     }
@@ -84,16 +114,24 @@ impl ConfigField {
 /// let step = Step::new("session-dedup").with("min_lines", 3);
 /// assert_eq!(step.engine(), "session-dedup");
 /// ```
+///
+/// `Step::new("rtk:aggressive")` sets the level of an engine that has levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     engine: String,
+    level: Option<String>,
     settings: BTreeMap<String, Value>,
 }
 
 impl Step {
     /// The engine with this id or alias, with its defaults.
     pub fn new(engine: impl Into<String>) -> Self {
-        Step { engine: engine.into(), settings: BTreeMap::new() }
+        let mut engine = engine.into();
+        let level = engine.split_once(':').map(|(base, level)| (base.len(), level.to_owned()));
+        if let Some((end, _)) = level {
+            engine.truncate(end);
+        }
+        Step { engine, level: level.map(|(_, level)| level), settings: BTreeMap::new() }
     }
 
     /// Changes a setting. Checked when the plan is built.
@@ -103,9 +141,34 @@ impl Step {
         self
     }
 
-    /// Id or alias of the engine, as given.
+    /// Id or alias of the engine, as given, without the level.
     pub fn engine(&self) -> &str {
         &self.engine
+    }
+
+    /// The level, if one was given.
+    pub fn level(&self) -> Option<&str> {
+        self.level.as_deref()
+    }
+
+    /// The step as a plan names it.
+    pub(crate) fn label(&self) -> String {
+        self.level.as_ref().map_or_else(|| self.engine.clone(), |level| format!("{}:{level}", self.engine))
+    }
+
+    /// The level written as the setting it stands for, or the mistake. A setting given by name wins.
+    pub(crate) fn with_level_as(mut self, key: Option<&str>, errors: &mut Vec<ConfigError>) -> Self {
+        match (self.level.take(), key) {
+            (Some(level), Some(key)) => {
+                self.settings.entry(key.to_owned()).or_insert(Value::from(level));
+            }
+            (Some(level), None) => {
+                let rule = format!("engine \"{}\" has no levels", self.engine);
+                errors.push(ConfigError::new("plan", format!("level \"{level}\" is not known: {rule}")));
+            }
+            (None, _) => {}
+        }
+        self
     }
 
     /// All settings of `fields`, checked; every mistake is reported.
@@ -117,14 +180,14 @@ impl Step {
                     let hint = suggestion(key, fields.iter().map(|f| f.key));
                     errors.push(ConfigError::new(place, format!("key \"{key}\" is not known{hint}")));
                 }
-                Some(field) if !field.accepts(*value) => {
+                Some(field) if !field.accepts(value) => {
                     let allowed = field.allowed();
                     errors.push(ConfigError::new(place, format!("key \"{key}\": {value} is not {allowed}")));
                 }
                 Some(_) => {}
             }
         }
-        let value = |f: &ConfigField| *self.settings.get(f.key).unwrap_or(&f.default);
+        let value = |f: &ConfigField| self.settings.get(f.key).unwrap_or(&f.default).clone();
         Settings { values: fields.iter().map(|f| (f.key, value(f))).collect() }
     }
 }
@@ -141,16 +204,24 @@ impl Settings {
         matches!(self.get(key), Some(Value::Bool(true)))
     }
 
+    /// A word; empty if the engine has no such setting.
+    pub fn word(&self, key: &str) -> &str {
+        match self.get(key) {
+            Some(Value::Word(word)) => word,
+            _ => "",
+        }
+    }
+
     /// A whole number that is never negative; 0 if the engine has no such setting.
     pub fn size(&self, key: &str) -> usize {
         match self.get(key) {
-            Some(Value::Int(n)) => usize::try_from(n).unwrap_or(0),
+            Some(Value::Int(n)) => usize::try_from(*n).unwrap_or(0),
             _ => 0,
         }
     }
 
-    fn get(&self, key: &str) -> Option<Value> {
-        self.values.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.values.iter().find(|(k, _)| *k == key).map(|(_, v)| v)
     }
 
     /// Text form in the order of the engine's fields, for fingerprints.

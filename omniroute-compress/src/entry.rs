@@ -5,6 +5,22 @@ use std::sync::Arc;
 use omniroute_core::{CompressionEngine, EngineInfo};
 
 use crate::config::{ConfigField, Settings};
+use crate::rtk::FilterSet;
+
+/// What the builder hands to the engines it makes.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Parts {
+    /// Filters for command output.
+    pub filters: Arc<FilterSet>,
+}
+
+impl Parts {
+    /// Changes whenever the same settings give other output because of the parts.
+    pub(crate) fn identity(&self) -> &str {
+        self.filters.identity()
+    }
+}
 
 /// How an engine is made: what it is, what can be set, and the constructor.
 #[derive(Debug, Clone, Copy)]
@@ -16,20 +32,29 @@ pub struct EngineEntry {
     pub aliases: &'static [&'static str],
     /// What can be set.
     pub fields: &'static [ConfigField],
+    /// The setting that a level in a plan (`rtk:minimal`) stands for.
+    pub level: Option<&'static str>,
     /// Makes one instance for one step, with checked settings.
-    pub build: fn(&Settings) -> Arc<dyn CompressionEngine>,
+    pub build: fn(&Settings, &Parts) -> Arc<dyn CompressionEngine>,
 }
 
 impl EngineEntry {
     /// An entry without aliases and settings.
-    pub const fn new(info: EngineInfo, build: fn(&Settings) -> Arc<dyn CompressionEngine>) -> Self {
-        EngineEntry { info, aliases: &[], fields: &[], build }
+    pub const fn new(info: EngineInfo, build: fn(&Settings, &Parts) -> Arc<dyn CompressionEngine>) -> Self {
+        EngineEntry { info, aliases: &[], fields: &[], level: None, build }
     }
 
     /// Sets the other names.
     #[must_use]
     pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
+        self
+    }
+
+    /// Sets which setting is the level.
+    #[must_use]
+    pub const fn level(mut self, key: &'static str) -> Self {
+        self.level = Some(key);
         self
     }
 

@@ -11,6 +11,7 @@ use omniroute_core::{
     SegmentLog, Sources, Transcript,
 };
 
+use crate::entry::Parts;
 use crate::pipeline::sha256_hex;
 use crate::registry::ENGINES;
 
@@ -87,7 +88,7 @@ pub fn expand_with(
     let mut engines: HashMap<&str, Arc<dyn CompressionEngine>> = HashMap::new();
     for entry in ENGINES {
         let settings = crate::Step::new(entry.info.id).resolve(entry.fields, &mut Vec::new());
-        engines.insert(entry.info.id, (entry.build)(&settings));
+        engines.insert(entry.info.id, (entry.build)(&settings, &Parts::default()));
     }
     engines.extend(own.iter().map(|e| (e.info().id, e.clone())));
 

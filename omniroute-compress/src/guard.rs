@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use omniroute_core::{Doc, Loss};
+use omniroute_core::{Doc, EngineInfo, Loss};
 
 use crate::hash::{ByHash, hash};
 use crate::terminal;
@@ -14,14 +14,19 @@ const TELLING: [&str; 14] = [
 ];
 
 /// The reason to refuse `after` in place of `before`, if there is one.
-pub(crate) fn refuse(before: &str, after: &str, tokens: (u32, u32), loss: Loss) -> Option<&'static str> {
+pub(crate) fn refuse(
+    before: &str,
+    after: &str,
+    tokens: (u32, u32),
+    info: &EngineInfo,
+) -> Option<&'static str> {
     if after.trim().is_empty() && !before.trim().is_empty() {
         return Some("empty_result");
     }
     if tokens.1 >= tokens.0 || after.len() > before.len() {
         return Some("would_inflate");
     }
-    let exact = matches!(loss, Loss::Lossless | Loss::Recoverable);
+    let exact = info.own_gates || matches!(info.loss, Loss::Lossless | Loss::Recoverable);
     if !exact && breaks_json(before, after) {
         return Some("syntax_broken");
     }
@@ -107,6 +112,9 @@ mod tests {
     #[test]
     fn each_gate_passes_one_and_refuses_one() {
         let lossy = Loss::Lossy;
+        let refuse = |before: &str, after: &str, tokens, loss| {
+            refuse(before, after, tokens, &EngineInfo::new("x", loss))
+        };
         assert_eq!(refuse("a 12 b b b", "a 12 b", (9, 4), lossy), None);
         assert_eq!(refuse("text", " \n", (9, 1), lossy), Some("empty_result"));
         assert_eq!(refuse("text", "text", (9, 9), lossy), Some("would_inflate"));

@@ -7,14 +7,19 @@ use omniroute_core::CompressionEngine;
 use sha2::{Digest, Sha256};
 
 use crate::config::{ConfigError, ConfigErrors, Step, suggestion};
+use crate::entry::Parts;
 use crate::registry::{ENGINES, engine};
 
 /// Raised when the pipeline itself changes what comes out for the same steps.
 const PIPELINE_VERSION: u32 = 1;
 
 /// Names of plans and the steps behind them.
-const NAMED: &[(&str, &[&str])] =
-    &[("off", &[]), ("lite", &["lite"]), ("safe", &["repeat", "lite", "rows", "session-dedup"])];
+const NAMED: &[(&str, &[&str])] = &[
+    ("off", &[]),
+    ("lite", &["lite"]),
+    ("rtk", &["rtk"]),
+    ("safe", &["repeat", "rtk", "rows", "session-dedup"]),
+];
 
 /// An ordered list of steps with a name.
 ///
@@ -22,7 +27,8 @@ const NAMED: &[(&str, &[&str])] =
 /// | --- | --- |
 /// | `off` | none; the body is not even parsed |
 /// | `lite` | `lite` |
-/// | `safe` (default) | `repeat`, `lite`, `rows`, `session-dedup` |
+/// | `rtk` | `rtk` |
+/// | `safe` (default) | `repeat`, `rtk`, `rows`, `session-dedup` |
 ///
 /// ```
 /// use omniroute_compress::Plan;
@@ -56,9 +62,12 @@ impl Plan {
         let names: Vec<&str> = text.split(',').map(str::trim).collect();
         let steps: Vec<Step> = names.iter().map(|n| Step::new(*n)).collect();
         let mut errors = Vec::new();
-        for name in &names {
-            if let Err(error) = find(name, names.len() == 1) {
-                errors.push(error);
+        for step in &steps {
+            match find(step.engine(), names.len() == 1) {
+                Err(error) => errors.push(error),
+                Ok(entry) => {
+                    step.clone().with_level_as(entry.level, &mut errors).resolve(entry.fields, &mut errors);
+                }
             }
         }
         twice(&steps, &mut errors);
@@ -68,7 +77,7 @@ impl Plan {
     /// A plan of one's own. Checked when the compressor is built.
     pub fn of(steps: impl IntoIterator<Item = Step>) -> Plan {
         let steps: Vec<Step> = steps.into_iter().collect();
-        let name = steps.iter().map(Step::engine).collect::<Vec<_>>().join(",");
+        let name = steps.iter().map(Step::label).collect::<Vec<_>>().join(",");
         Plan { name, steps }
     }
 
@@ -93,15 +102,19 @@ impl Plan {
     }
 
     /// Makes the engines. `extra` are engines of the caller, found by id.
-    pub(crate) fn build(&self, extra: &[Arc<dyn CompressionEngine>]) -> Result<Steps, ConfigErrors> {
+    pub(crate) fn build(
+        &self,
+        extra: &[Arc<dyn CompressionEngine>],
+        parts: &Parts,
+    ) -> Result<Steps, ConfigErrors> {
         let mut errors = Vec::new();
         own_ids(extra, &mut errors);
         twice(&self.steps, &mut errors);
         let mut engines = Vec::new();
-        let mut identity = format!("pipeline {PIPELINE_VERSION}\n");
+        let mut identity = format!("pipeline {PIPELINE_VERSION}\n{}", parts.identity());
         for step in &self.steps {
             if let Some(own) = extra.iter().find(|e| e.info().id == step.engine()) {
-                step.resolve(&[], &mut errors);
+                step.clone().with_level_as(None, &mut errors).resolve(&[], &mut errors);
                 let _ = writeln!(identity, "own {} {}", own.info().id, own.info().version);
                 engines.push(own.clone());
                 continue;
@@ -109,6 +122,7 @@ impl Plan {
             match find(step.engine(), false) {
                 Err(error) => errors.push(error),
                 Ok(entry) => {
+                    let step = step.clone().with_level_as(entry.level, &mut errors);
                     let settings = step.resolve(entry.fields, &mut errors);
                     let _ = writeln!(
                         identity,
@@ -117,7 +131,7 @@ impl Plan {
                         entry.info.version,
                         settings.canonical()
                     );
-                    engines.push((entry.build)(&settings));
+                    engines.push((entry.build)(&settings, parts));
                 }
             }
         }
@@ -131,29 +145,18 @@ impl Plan {
 
 /// The entry of an engine, or an error with the nearest name.
 fn find(name: &str, or_plan: bool) -> Result<&'static crate::entry::EngineEntry, ConfigError> {
-    let (base, level) = match name.split_once(':') {
-        Some((base, level)) => (base, Some(level)),
-        None => (name, None),
-    };
-    let Some(entry) = engine(base) else {
+    let Some(entry) = engine(name) else {
         let engines = ENGINES.iter().flat_map(|e| e.aliases.iter().copied().chain([e.info.id]));
         let plans = NAMED.iter().map(|(n, _)| *n).filter(|_| or_plan);
-        let hint = suggestion(base, engines.chain(plans));
-        let message = match (base.is_empty(), or_plan) {
+        let hint = suggestion(name, engines.chain(plans));
+        let message = match (name.is_empty(), or_plan) {
             (true, _) => "an engine name is empty".to_owned(),
-            (_, true) => format!("\"{base}\" is not known{hint}"),
-            (_, false) => format!("engine \"{base}\" is not known{hint}"),
+            (_, true) => format!("\"{name}\" is not known{hint}"),
+            (_, false) => format!("engine \"{name}\" is not known{hint}"),
         };
         return Err(ConfigError::new("plan", message));
     };
-    match level {
-        Some(level) => {
-            let message =
-                format!("level \"{level}\" is not known: engine \"{}\" has no levels", entry.info.id);
-            Err(ConfigError::new("plan", message))
-        }
-        None => Ok(entry),
-    }
+    Ok(entry)
 }
 
 /// Reports engines of the caller whose id is malformed or given twice.
@@ -218,6 +221,7 @@ mod tests {
             ("rows,rwos", "plan: engine \"rwos\" is not known; did you mean \"rows\"?"),
             ("rows,headroom", "plan: engine \"rows\" is named twice"),
             ("rows:max", "plan: level \"max\" is not known: engine \"rows\" has no levels"),
+            ("rtk:max", "engine \"rtk\": key \"intensity\": max is not one of minimal, standard, aggressive"),
             ("rows,,lite", "plan: an engine name is empty"),
             ("", "plan: an engine name is empty"),
             ("foo,bar", "plan: engine \"foo\" is not known; plan: engine \"bar\" is not known"),
@@ -242,7 +246,7 @@ mod tests {
         };
         let build = |ids: &[&'static str]| {
             let engines: Vec<_> = ids.iter().map(|id| own(id)).collect();
-            Plan::default().build(&engines).map(|_| ()).map_err(|e| e.to_string())
+            Plan::default().build(&engines, &Parts::default()).map(|_| ()).map_err(|e| e.to_string())
         };
         assert_eq!(build(&["mine", "other"]), Ok(()));
         assert_eq!(build(&["mine", "mine"]).unwrap_err(), "engine: id \"mine\" is given to two engines");
@@ -256,11 +260,13 @@ mod tests {
 
     #[test]
     fn fingerprints_tell_settings_and_counters_apart() {
-        let plain = Plan::parse("session-dedup").unwrap().build(&[]).unwrap();
-        let other = Plan::of([Step::new("session-dedup").with("min_lines", 3)]).build(&[]).unwrap();
+        let plain = Plan::parse("session-dedup").unwrap().build(&[], &Parts::default()).unwrap();
+        let other = Plan::of([Step::new("session-dedup").with("min_lines", 3)])
+            .build(&[], &Parts::default())
+            .unwrap();
         assert_eq!(
             plain.fingerprint("a"),
-            Plan::of([Step::new("session-dedup")]).build(&[]).unwrap().fingerprint("a")
+            Plan::of([Step::new("session-dedup")]).build(&[], &Parts::default()).unwrap().fingerprint("a")
         );
         assert_ne!(plain.fingerprint("a"), other.fingerprint("a"));
         assert_ne!(plain.fingerprint("a"), plain.fingerprint("b"));

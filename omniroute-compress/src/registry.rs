@@ -4,8 +4,13 @@ use crate::engines;
 use crate::entry::EngineEntry;
 
 /// All built-in engines, by priority.
-pub const ENGINES: &[EngineEntry] =
-    &[engines::repeat::ENTRY, engines::lite::ENTRY, engines::rows::ENTRY, engines::session_dedup::ENTRY];
+pub const ENGINES: &[EngineEntry] = &[
+    engines::repeat::ENTRY,
+    engines::lite::ENTRY,
+    engines::rtk::ENTRY,
+    engines::rows::ENTRY,
+    engines::session_dedup::ENTRY,
+];
 
 /// The engine with this id or alias.
 pub fn engine(name: &str) -> Option<&'static EngineEntry> {
@@ -24,7 +29,11 @@ mod tests {
             names.extend(entry.aliases);
             assert!(!entry.info.summary.is_empty(), "{} has no summary", entry.info.id);
             assert_eq!(
-                (entry.build)(&crate::Step::new("x").resolve(entry.fields, &mut Vec::new())).info(),
+                (entry.build)(
+                    &crate::Step::new("x").resolve(entry.fields, &mut Vec::new()),
+                    &Default::default()
+                )
+                .info(),
                 &entry.info
             );
         }

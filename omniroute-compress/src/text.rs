@@ -29,6 +29,47 @@ impl fmt::Debug for CompressedText<'_> {
     }
 }
 
+/// What a tool printed, with what is known about the command behind it.
+#[derive(Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct ToolOutput<'t> {
+    /// Standard output and standard error as the agent would see them.
+    pub text: &'t str,
+    /// The command line that printed it.
+    pub command: Option<&'t str>,
+    /// How the command ended.
+    pub exit_code: Option<i32>,
+}
+
+impl fmt::Debug for ToolOutput<'_> {
+    /// The size of the text only, and no command: both may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("ToolOutput");
+        out.field("bytes", &self.text.len()).field("exit_code", &self.exit_code).finish_non_exhaustive()
+    }
+}
+
+impl<'t> ToolOutput<'t> {
+    /// A text of which nothing is known.
+    pub fn new(text: &'t str) -> Self {
+        ToolOutput { text, ..ToolOutput::default() }
+    }
+
+    /// Sets the command line.
+    #[must_use]
+    pub fn command(mut self, command: &'t str) -> Self {
+        self.command = Some(command);
+        self
+    }
+
+    /// Sets the exit code.
+    #[must_use]
+    pub fn exit_code(mut self, code: i32) -> Self {
+        self.exit_code = Some(code);
+        self
+    }
+}
+
 impl Compress {
     /// Compresses what a tool printed, outside a request. `command` is the command line that printed it; without
     /// one only what is certain from the text alone is done.
@@ -57,14 +98,67 @@ impl Compress {
         command: Option<&str>,
         now: Moment,
     ) -> Result<CompressedText<'t>, CompressError> {
-        let out = self.compress_body(Some(wire::OPENAI_CHAT), request_with(text, command), now)?;
+        self.compress_printed(text, command, None, now)
+    }
+
+    /// Like [`Compress::compress_text`], with everything that is known about the command.
+    ///
+    /// ```
+    /// use omniroute_compress::{Compress, ToolOutput};
+    /// use omniroute_core::Moment;
+    /// let compressor = Compress::builder().plan("rtk").build()?;
+    /// let printed: String = (0..60).map(|n| format!("test store::case_{n} ... ok\n")).collect();
+    /// let printed = format!("running 60 tests\n{printed}\ntest result: ok. 60 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n");
+    /// let output = ToolOutput::new(&printed).command("cargo test").exit_code(0);
+    /// let out = compressor.compress_output(output, Moment::default())?;
+    /// assert!(out.text.contains("60 passed") && out.text.len() * 4 < printed.len());
+    /// # Ok::<(), omniroute_compress::CompressError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Compress::compress_text`].
+    pub fn compress_output<'t>(
+        &self,
+        output: ToolOutput<'t>,
+        now: Moment,
+    ) -> Result<CompressedText<'t>, CompressError> {
+        self.compress_printed(output.text, output.command, output.exit_code, now)
+    }
+
+    fn compress_printed<'t>(
+        &self,
+        text: &'t str,
+        command: Option<&str>,
+        exit_code: Option<i32>,
+        now: Moment,
+    ) -> Result<CompressedText<'t>, CompressError> {
+        let (wire, body) = match exit_code {
+            None => (wire::OPENAI_CHAT, request_with(text, command)),
+            Some(code) => (wire::OPENAI_RESPONSES, request_with_code(text, command, code)),
+        };
+        let out = self.compress_body(Some(wire), body, now)?;
         let sent = match out.receipt.applied {
-            true => Cow::Owned(result_in(out.body)),
+            true => Cow::Owned(result_in(wire, out.body)),
             false => Cow::Borrowed(text),
         };
         let receipt = of_the_text(out.receipt, text, &sent);
         Ok(CompressedText { text: sent, receipt })
     }
+}
+
+/// A request on the wire whose shells report exit codes.
+fn request_with_code(text: &str, command: Option<&str>, code: i32) -> String {
+    let arguments = command.map_or("{}".to_owned(), |command| format!("{{\"command\":{}}}", escape(command)));
+    let output = format!("{{\"output\":{},\"metadata\":{{\"exit_code\":{code}}}}}", escape(text));
+    let mut body = String::with_capacity(output.len() + output.len() / 8 + arguments.len() + 256);
+    body.push_str(
+        "{\"input\":[{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"shell\",\"arguments\":",
+    );
+    escape_into(&arguments, &mut body);
+    body.push_str("},{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":");
+    escape_into(&output, &mut body);
+    body.push_str("}]}");
+    body
 }
 
 /// A request with one shell call and the text as its result.
@@ -85,11 +179,11 @@ fn request_with(text: &str, command: Option<&str>) -> String {
     body
 }
 
-/// The text of the tool result in a request made by [`request_with`].
-fn result_in(body: Bytes) -> String {
+/// The text of the tool result in a request made here.
+fn result_in(wire: wire::Wire, body: Bytes) -> String {
     let doc = Doc::parse_with_limit(body, usize::MAX)
         .expect("a body with applied edits was parsed by the pipeline");
-    let conversation = wire::OPENAI_CHAT.read(&doc).expect("edits of texts leave the shape of the request");
+    let conversation = wire.read(&doc).expect("edits of texts leave the shape of the request");
     let transcript = Transcript::from_conversation(&doc, &conversation);
     let result = transcript.segments().iter().find(|s| s.kind == SegmentKind::ToolResult);
     result.map(|s| s.original().to_owned()).expect("the request was made with a tool result")

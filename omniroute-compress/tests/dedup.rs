@@ -122,15 +122,24 @@ fn random_conversations_come_back_and_their_markers_are_true() {
 
 /// What a session is sent as by `safe`, as by `safe` without the engines that refer back, and as it is.
 fn three_forms(session: &Session) -> [Vec<u8>; 3] {
+    forms_by(session, "safe", "rtk,rows")
+}
+
+/// The same for another plan and its part that does not refer back.
+fn forms_by(session: &Session, plan: &str, part: &str) -> [Vec<u8>; 3] {
     let body = session.first(session.messages().len());
     let by = |plan| run(&compressor(plan, MemoLimits::none()), session.wire, body.clone()).body.to_vec();
-    [by("safe"), by("lite,rows"), body]
+    [by(plan), by(part), body]
 }
 
 /// Follows every marker of one session, with what is sent in place of what the compressor made.
 fn true_markers(session: &Session, sent: &[u8]) -> Result<Found, String> {
     let [_, plain, body] = three_forms(session);
-    markers::check(session.wire, sent, &plain, &body).map_err(|e| format!("{}: {e}", session.name))
+    follow(session, sent, &plain, &body)
+}
+
+fn follow(session: &Session, sent: &[u8], plain: &[u8], body: &[u8]) -> Result<Found, String> {
+    markers::check(session.wire, sent, plain, body).map_err(|e| format!("{}: {e}", session.name))
 }
 
 #[test]
@@ -180,12 +189,17 @@ fn what_the_provider_keeps_is_not_referred_to() {
         items.drain(..kept);
         half.body["previous_response_id"] = json!("resp_1");
         true_markers(&half, &three_forms(&half)[0]).unwrap();
+        // With whole outputs there is more to refer to.
+        let forms = |session: &Session| forms_by(session, "repeat,lite,rows,session-dedup", "lite,rows");
+        let [sent, plain, body] = forms(&half);
+        follow(&half, &sent, &plain, &body).unwrap();
 
         // The twin: the whole session's markers over the half body speak of what is not there.
-        let whole: Value = serde_json::from_slice(&three_forms(&session)[0]).unwrap();
+        let whole: Value = serde_json::from_slice(&forms(&session)[0]).unwrap();
         let mut twin = half.body.clone();
         twin["input"] = Value::Array(whole["input"].as_array().unwrap()[kept..].to_vec());
-        true_markers(&half, &serde_json::to_vec(&twin).unwrap()).expect_err(&half.name);
+        let twin = serde_json::to_vec(&twin).unwrap();
+        follow(&half, &twin, &plain, &body).expect_err(&half.name);
     }
 }
 

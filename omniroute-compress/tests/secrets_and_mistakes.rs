@@ -154,8 +154,12 @@ fn every_setting_changes_what_comes_out_or_is_an_error() {
         for field in entry.fields {
             let wrong = Step::new(entry.info.id).with(field.key, field.min.saturating_sub(1));
             assert!(Compress::builder().steps([wrong]).build().is_err(), "{} {}", entry.info.id, field.key);
-            let other = match field.default {
+            let other = match &field.default {
                 omniroute_compress::Value::Bool(on) => Step::new(entry.info.id).with(field.key, !on),
+                omniroute_compress::Value::Word(word) => {
+                    let other = field.choices.iter().find(|c| *c != word).unwrap();
+                    Step::new(entry.info.id).with(field.key, *other)
+                }
                 _ => Step::new(entry.info.id).with(field.key, field.min + 1),
             };
             let print = |steps: Step| {

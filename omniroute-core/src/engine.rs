@@ -47,13 +47,25 @@ pub struct EngineInfo {
     pub targets: &'static [SegmentKind],
     /// Texts with fewer bytes are not offered to it.
     pub min_bytes: usize,
+    /// It knows the grammar of what it shortens: it decides itself which facts stay and how results that tell of
+    /// an error are treated. The general gates for these two are not applied to it.
+    pub own_gates: bool,
 }
 
 impl EngineInfo {
     /// An engine for tool results without a minimum size, version 1, priority 50.
     pub const fn new(id: &'static str, loss: Loss) -> Self {
         let targets = &[SegmentKind::ToolResult];
-        EngineInfo { id, version: 1, summary: "", priority: 50, loss, targets, min_bytes: 0 }
+        EngineInfo {
+            id,
+            version: 1,
+            summary: "",
+            priority: 50,
+            loss,
+            targets,
+            min_bytes: 0,
+            own_gates: false,
+        }
     }
 
     /// Sets the version.
@@ -88,6 +100,13 @@ impl EngineInfo {
     #[must_use]
     pub const fn min_bytes(mut self, min_bytes: usize) -> Self {
         self.min_bytes = min_bytes;
+        self
+    }
+
+    /// Says that the engine applies the gates for facts and errors itself.
+    #[must_use]
+    pub const fn own_gates(mut self) -> Self {
+        self.own_gates = true;
         self
     }
 }

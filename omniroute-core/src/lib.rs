@@ -11,9 +11,14 @@ mod exit;
 mod failure;
 mod host;
 mod ids;
+mod model_facts;
+mod outcome;
+mod permit;
 mod receipt;
 mod request;
 mod segment;
+mod store;
+mod target;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tokens;
@@ -33,15 +38,22 @@ pub use engine::{
     CompressionEngine, Compressor, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss,
     Replacement, SegmentView, Sources,
 };
-pub use failure::{Failure, FailureKind, Scope};
+pub use failure::{Evidence, Exceeded, Failure, FailureKind, Phase, QuotaWindow, Scope, Wider};
 pub use host::{Body, Env, HttpTransport, Inline, Offload, TransportError};
 pub use ids::{Principal, SessionId};
+pub use model_facts::{Capabilities, Capability, Cost, ModelFact, ModelFacts, Usage, Usd};
+pub use outcome::{LimitSeen, Outcome, Spend, Unit};
+pub use permit::{Grant, Permit, PermitId, PermitSink, Purpose};
 pub use receipt::{
     CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place, SegmentLog, Skip,
     StepReceipt,
 };
 pub use request::{ApplyError, ChatRequest};
 pub use segment::{Frozen, Segment, SegmentId, SegmentKind};
+pub use store::{
+    Change, Commit, Durability, Key, LockScope, Record, ResilienceStore, StoreError, StoreTraits,
+};
+pub use target::{ConnectionId, ModelId, ProviderId, Target};
 pub use tokens::{Estimator, Family, Tokenizer};
 pub use transcript::Transcript;
 

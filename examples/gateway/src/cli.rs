@@ -7,6 +7,9 @@ use clap::{Args, Parser, Subcommand};
 use omniroute_compress::Plan;
 use omniroute_core::wire::{self, WIRES, Wire};
 
+use crate::gain::GainArgs;
+use crate::rtk::{FolderArgs, RtkArgs};
+
 /// Makes requests to language models shorter without losing a fact or a cached prefix.
 #[derive(Debug, Parser)]
 #[command(name = "omniroute", version, arg_required_else_help = true, disable_help_subcommand = true)]
@@ -39,6 +42,14 @@ pub(crate) enum Command {
     /// total. Counts under ~tokens are estimates. Images and other media are not counted.
     #[command(verbatim_doc_comment)]
     Count(CountArgs),
+    /// Add up what compression saved
+    ///
+    /// Reads receipts that `compress --receipt` or `--json` wrote. Prints one table of requests and engines and, for
+    /// receipts of single texts, one of their classes. What a harness would have cut anyway is not counted as saved.
+    #[command(verbatim_doc_comment)]
+    Gain(GainArgs),
+    /// Filters of command output: list, test, trust
+    Rtk(RtkArgs),
 }
 
 /// Options of `omniroute compress`.
@@ -56,6 +67,8 @@ pub(crate) struct CompressArgs {
     /// Command line that printed the text; the input is then a text, whatever it looks like
     #[arg(long, value_name = "LINE")]
     pub(crate) command: Option<String>,
+    #[command(flatten)]
+    pub(crate) folders: FolderArgs,
     /// Write the receipt to this file as JSON, readable by you alone
     #[arg(long, value_name = "FILE")]
     pub(crate) receipt: Option<PathBuf>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use omniroute_compress::{Compress, CompressError, MemoLimits};
+use omniroute_compress::{Compress, CompressError, FilterSet, MemoLimits};
 use omniroute_core::{CompressReceipt, DocError, Estimator, Moment, Skip};
 
 use crate::cli::{CompressArgs, Form};
@@ -20,9 +20,10 @@ use crate::report::{self, Unit};
 pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     let form = form(args)?;
     let mut progress = Progress::new(!args.quiet && !args.json);
+    let filters = filters(args)?;
     let input = input::read(args.source.file.as_deref(), args.quiet || args.json, &mut progress)?;
     progress.working("compressing");
-    let (outcome, took) = timed(|| compress(args, form, input));
+    let (outcome, took) = timed(|| compress(args, form, input, filters));
     let outcome = outcome?;
     progress.done();
 
@@ -68,9 +69,21 @@ fn form(args: &CompressArgs) -> Result<Form, Failure> {
     }
 }
 
-fn compress(args: &CompressArgs, form: Form, input: Bytes) -> Result<Outcome, Failure> {
+/// The filters in force, if the plan uses any. Says which files are left out.
+fn filters(args: &CompressArgs) -> Result<FilterSet, Failure> {
+    if !args.plan.steps().iter().any(|step| step.engine() == "rtk") {
+        return Ok(FilterSet::builtin());
+    }
+    let loaded = args.folders.load()?;
+    if !args.quiet && !args.json {
+        loaded.tell();
+    }
+    Ok(loaded.set)
+}
+
+fn compress(args: &CompressArgs, form: Form, input: Bytes, filters: FilterSet) -> Result<Outcome, Failure> {
     // One call remembers nothing. Whether what cannot be read is a failure is decided here, by the receipt.
-    let mut builder = Compress::builder().plan(args.plan.name()).memo(MemoLimits::none());
+    let mut builder = Compress::builder().plan(args.plan.name()).memo(MemoLimits::none()).filters(filters);
     if let Some(model) = &args.source.model {
         builder = builder.tokenizer(Arc::new(Estimator::for_model(model)));
     }

@@ -1,15 +1,18 @@
 //! `omniroute`: compresses and counts requests to language models, from standard input to standard output.
 //!
-//! Data goes to standard output and everything else to standard error. Nothing is read but the input and nothing is
-//! executed; no configuration is looked for.
+//! Data goes to standard output and everything else to standard error. Nothing is read but the input, and filter files
+//! as far as the user trusts them; nothing is executed, no configuration is looked for.
 
 mod cli;
+mod columns;
 mod compress;
 mod count;
 mod exit;
+mod gain;
 mod input;
 mod progress;
 mod report;
+mod rtk;
 mod table;
 mod terminal;
 
@@ -24,6 +27,8 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Compress(args) => compress::run(&args),
         Command::Count(args) => count::run(&args),
+        Command::Gain(args) => gain::run(&args),
+        Command::Rtk(args) => rtk::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

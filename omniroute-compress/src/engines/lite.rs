@@ -9,7 +9,7 @@ use omniroute_core::{
 };
 
 use crate::config::{ConfigField, Settings};
-use crate::entry::EngineEntry;
+use crate::entry::{EngineEntry, Parts};
 use crate::layout::{Rules, apply};
 use crate::shell::class::{self, ResultClass};
 
@@ -32,7 +32,7 @@ const FIELDS: &[ConfigField] = &[
 /// Entry in the list of engines.
 pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
 
-fn build(settings: &Settings) -> Arc<dyn CompressionEngine> {
+fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     let on = |key| settings.bool(key);
     let rules = Rules {
         trim_eol: on("trim_eol"),

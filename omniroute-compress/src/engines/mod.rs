@@ -3,5 +3,6 @@
 pub(crate) mod lite;
 pub(crate) mod repeat;
 pub mod rows;
+pub(crate) mod rtk;
 pub(crate) mod session_dedup;
 mod trail;

@@ -10,7 +10,7 @@ use omniroute_core::{
 
 use super::trail::{SourceId, Trail, mostly_reference, refers_back};
 use crate::config::{ConfigField, Settings};
-use crate::entry::EngineEntry;
+use crate::entry::{EngineEntry, Parts};
 use crate::hash::{ByHash, hash};
 
 const INFO: EngineInfo = EngineInfo::new("repeat", Loss::Lossless)
@@ -36,7 +36,7 @@ const FIELDS: &[ConfigField] = &[
 /// Entry in the list of engines.
 pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
 
-fn build(settings: &Settings) -> Arc<dyn CompressionEngine> {
+fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     let (back, net) = (settings.size("max_back_chars") as u64, settings.size("min_net_chars"));
     Arc::new(Repeat { max_back_chars: back, min_net_chars: net })
 }

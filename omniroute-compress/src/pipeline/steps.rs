@@ -124,7 +124,7 @@ impl<'a> Runner<'a> {
         if text.len() < info.min_bytes {
             return Err("below_min_bytes");
         }
-        if segment.is_error && matches!(info.loss, Loss::Lossy | Loss::Recoverable) {
+        if segment.is_error && !info.own_gates && matches!(info.loss, Loss::Lossy | Loss::Recoverable) {
             return Err("is_error");
         }
         let memory: Option<&dyn EngineMemory> = match self.memories.get(position) {
@@ -150,7 +150,7 @@ impl<'a> Runner<'a> {
             }
         };
         let tokens_out = cx.tokenizer.count(&replacement.text);
-        match guard::refuse(text, &replacement.text, (tokens, tokens_out), info.loss) {
+        match guard::refuse(text, &replacement.text, (tokens, tokens_out), info) {
             Some(reason) => Err(reason),
             None => Ok((replacement, tokens_out)),
         }

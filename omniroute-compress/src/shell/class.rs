@@ -131,7 +131,7 @@ impl Seen {
 }
 
 /// What one command shows when its streams and filters are taken into account.
-fn shown(printed: &Printed<'_>) -> Kind {
+pub(crate) fn shown(printed: &Printed<'_>) -> Kind {
     let own = programs::kind(&printed.words, printed.input);
     if !printed.out {
         // Only error messages are left.
@@ -186,7 +186,7 @@ fn own_output(text: &str) -> ResultClass {
 }
 
 /// A cheap check for one JSON object or array: brackets balance, close at the end only, and nothing but JSON stands outside strings.
-fn is_json_document(text: &str) -> bool {
+pub(crate) fn is_json_document(text: &str) -> bool {
     let bytes = text.trim_ascii().as_bytes();
     if !matches!((bytes.first(), bytes.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))) {
         return false;

@@ -10,10 +10,10 @@ pub(crate) mod class;
 mod compound;
 pub(crate) mod failed;
 pub(crate) mod lex;
-mod logs;
+pub(crate) mod logs;
 mod nested;
 pub(crate) mod print;
-mod programs;
+pub(crate) mod programs;
 pub(crate) mod script;
 mod stamps;
 #[cfg(test)]
@@ -21,4 +21,4 @@ mod tests;
 pub(crate) mod tools;
 mod word;
 mod wrapper_table;
-mod wrappers;
+pub(crate) mod wrappers;

@@ -262,7 +262,6 @@ fn apply<'a>(redirects: &[Redirect<'a>], context: &Context<'a>) -> Context<'a> {
 
 impl Printed<'_> {
     /// True when lines may be missing: the output went through something that cuts or chooses lines.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the filter classes ask for it"))]
     pub(crate) fn is_partial(&self) -> bool {
         let whole = |words: &[Word<'_>]| {
             words.first().and_then(program_name).is_some_and(|name| matches!(name, "cat" | "tee"))

@@ -9,7 +9,7 @@ use omniroute_core::{
 
 use super::{Escapes, Layout, Options, Printer, decode, encode, restore};
 use crate::config::{ConfigField, Settings};
-use crate::entry::EngineEntry;
+use crate::entry::{EngineEntry, Parts};
 use crate::shell::class::{self, ResultClass};
 
 const INFO: EngineInfo = EngineInfo::new("rows", Loss::Lossless)
@@ -31,7 +31,7 @@ const FIELDS: &[ConfigField] = &[
 /// Entry in the list of engines.
 pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS).aliases(&["headroom"]);
 
-fn build(settings: &Settings) -> Arc<dyn CompressionEngine> {
+fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     let number = |key| u32::try_from(settings.size(key)).unwrap_or(u32::MAX);
     let options = Options {
         min_rows: number("min_rows"),

@@ -19,7 +19,7 @@ use self::runs::{Limits, Run};
 use self::undo::Reference;
 use super::trail::{is_write, mostly_reference};
 use crate::config::{ConfigField, Settings};
-use crate::entry::EngineEntry;
+use crate::entry::{EngineEntry, Parts};
 use crate::marker;
 use crate::shell::class::{self, ResultClass};
 
@@ -43,7 +43,7 @@ const FIELDS: &[ConfigField] = &[
 /// Entry in the list of engines.
 pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS).aliases(&["dedup"]);
 
-fn build(settings: &Settings) -> Arc<dyn CompressionEngine> {
+fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     let limits = Limits {
         min_lines: settings.size("min_lines"),
         max_back_chars: settings.size("max_back_chars") as u64,

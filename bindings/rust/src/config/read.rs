@@ -1,0 +1,374 @@
+//! Walks a configuration tree: types, ranges, unknown keys, references; reports everything it finds.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use omniroute_compress::{ConfigField, ENGINES, EngineEntry, MemoLimits, Plan, Step, engine};
+
+use super::error::{ConfigErrors, Mistake};
+use super::suggest::suggestion;
+use super::tree::{Member, Node, Value};
+use super::{Config, Count};
+
+const SECTIONS: &[&str] = &["compression"];
+const KEYS: &[&str] = &["enabled", "plan", "mode", "strict", "max_body_bytes", "count", "memo", "engines", "combos"];
+const MEMO_KEYS: &[&str] = &["entries", "bytes", "ttl_s"];
+const COMBO_KEYS: &[&str] = &["name", "steps"];
+const STEP_KEYS: &[&str] = &["engine", "level", "config"];
+
+/// Reads a document; `mistakes` are those found while it was parsed.
+pub(super) fn document(root: &Node, mistakes: Vec<Mistake>) -> Result<Config, ConfigErrors> {
+    let mut reader = Reader { mistakes };
+    let mut config = Config::default();
+    let Value::Table(members) = &root.value else {
+        let shown = root.value.shown();
+        reader.mistakes.push(Mistake::new("", format!("{shown} is not a table"), root.place));
+        return Err(ConfigErrors(reader.mistakes));
+    };
+    // A host's object may be the section itself.
+    let bare = root.place.is_none() && members.iter().any(|m| KEYS.contains(&m.key.as_str()));
+    if bare {
+        reader.compression("", members, &mut config);
+    } else {
+        for member in members {
+            match (member.key.as_str(), &member.node.value) {
+                ("compression", Value::Table(inner)) => reader.compression("compression", inner, &mut config),
+                ("compression", _) => reader.wrong("compression", &member.node, "a table"),
+                (key, _) => reader.unknown("", member, key, SECTIONS.iter().copied()),
+            }
+        }
+    }
+    match reader.mistakes.is_empty() {
+        true => Ok(config),
+        false => Err(ConfigErrors(reader.mistakes)),
+    }
+}
+
+struct Reader {
+    mistakes: Vec<Mistake>,
+}
+
+impl Reader {
+    fn compression(&mut self, at: &str, members: &[Member], config: &mut Config) {
+        let mut plan: Option<&Member> = None;
+        // Combos first: a plan may name one that stands further down.
+        for member in members.iter().filter(|m| m.key == "combos") {
+            self.combos(&join(at, "combos"), &member.node, config);
+        }
+        for member in members {
+            let path = join(at, &member.key);
+            let node = &member.node;
+            match member.key.as_str() {
+                "enabled" => config.enabled = self.switch(&path, node).unwrap_or(config.enabled),
+                "strict" => config.strict = self.switch(&path, node).unwrap_or(config.strict),
+                "plan" | "mode" => match plan {
+                    Some(first) => {
+                        let rule = format!("\"{}\" says the same; keep one", first.key);
+                        self.mistakes.push(Mistake::new(path, rule, member.place));
+                    }
+                    None => {
+                        plan = Some(member);
+                        self.plan(&path, node, config);
+                    }
+                },
+                "max_body_bytes" => {
+                    config.max_body_bytes = self.size(&path, node, 1, u32::MAX.into()).or(config.max_body_bytes);
+                }
+                "count" => config.count = self.count(&path, node).unwrap_or(config.count),
+                "memo" => self.memo(&path, node, config),
+                "engines" => self.engines(&path, node, config),
+                "combos" => {}
+                key => self.unknown(at, member, key, KEYS.iter().copied()),
+            }
+        }
+    }
+
+    fn plan(&mut self, path: &str, node: &Node, config: &mut Config) {
+        let Some(text) = self.text(path, node) else { return };
+        if config.combos.contains_key(text) || Plan::parse(text).is_ok() {
+            config.plan = text.to_owned();
+            return;
+        }
+        let list = text.contains(',') || text.contains(':');
+        let message = match Plan::parse(text) {
+            Err(errors) if list => errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+            _ => {
+                format!("{} is not a plan, an engine or a combo{}", node.value.shown(), config.plan_hint(text))
+            }
+        };
+        self.mistakes.push(Mistake::new(path, message, node.place));
+    }
+
+    fn count(&mut self, path: &str, node: &Node) -> Option<Count> {
+        match self.text(path, node)? {
+            "estimate" => Some(Count::Estimate),
+            #[cfg(feature = "tokens-exact")]
+            "exact" => Some(Count::Exact),
+            #[cfg(not(feature = "tokens-exact"))]
+            "exact" => {
+                let rule = "\"exact\" needs a build with the feature tokens-exact";
+                self.mistakes.push(Mistake::new(path, rule, node.place));
+                None
+            }
+            _ => {
+                self.wrong(path, node, "one of \"estimate\", \"exact\"");
+                None
+            }
+        }
+    }
+
+    fn memo(&mut self, path: &str, node: &Node, config: &mut Config) {
+        let mut limits = MemoLimits::default();
+        for member in self.table(path, node) {
+            let inner = join(path, &member.key);
+            match member.key.as_str() {
+                "entries" => {
+                    limits = self.size(&inner, &member.node, 0, 1 << 24).map_or(limits, |n| limits.entries(n));
+                }
+                "bytes" => {
+                    limits = self.size(&inner, &member.node, 0, 1 << 40).map_or(limits, |n| limits.bytes(n));
+                }
+                "ttl_s" => {
+                    let seconds = self.size(&inner, &member.node, 0, 31_536_000);
+                    limits = seconds.map_or(limits, |n| limits.ttl(Duration::from_secs(n as u64)));
+                }
+                key => self.unknown(path, member, key, MEMO_KEYS.iter().copied()),
+            }
+        }
+        config.memo = limits;
+    }
+
+    fn engines(&mut self, path: &str, node: &Node, config: &mut Config) {
+        for member in self.table(path, node) {
+            let inner = join(path, &member.key);
+            let Some(entry) = engine(&member.key) else {
+                let known = ENGINES.iter().map(|e| e.info.id);
+                let hint = suggestion(&member.key, known);
+                let message = format!("there is no such engine{hint}");
+                self.mistakes.push(Mistake::new(inner, message, member.place));
+                continue;
+            };
+            let settings = self.settings(&inner, &member.node, entry);
+            config.engines.entry(entry.info.id.to_owned()).or_default().extend(settings);
+        }
+    }
+
+    fn settings(
+        &mut self,
+        path: &str,
+        node: &Node,
+        entry: &EngineEntry,
+    ) -> Vec<(String, omniroute_compress::Value)> {
+        let mut out = Vec::new();
+        for member in self.table(path, node) {
+            let Some(field) = entry.fields.iter().find(|f| f.key == member.key) else {
+                self.unknown(path, member, &member.key, entry.fields.iter().map(|f| f.key));
+                continue;
+            };
+            let inner = join(path, &member.key);
+            if let Some(value) = self.setting(&inner, &member.node, field) {
+                out.push((member.key.clone(), value));
+            }
+        }
+        out
+    }
+
+    fn setting(
+        &mut self,
+        path: &str,
+        node: &Node,
+        field: &ConfigField,
+    ) -> Option<omniroute_compress::Value> {
+        use omniroute_compress::Value as Setting;
+        match (&field.default, &node.value) {
+            (Setting::Bool(_), Value::Bool(value)) => Some(Setting::Bool(*value)),
+            (Setting::Int(_), Value::Int(value)) if (field.min..=field.max).contains(value) => {
+                Some(Setting::Int(*value))
+            }
+            (Setting::Word(_), Value::Text(word)) if field.choices.contains(&word.as_str()) => {
+                Some(Setting::from(word.clone()))
+            }
+            (Setting::Bool(_), _) => {
+                self.wrong(path, node, "true or false");
+                None
+            }
+            (Setting::Word(_), _) => {
+                self.wrong(path, node, &format!("one of {}", field.choices.join(", ")));
+                None
+            }
+            _ => {
+                self.wrong(path, node, &format!("a whole number from {} to {}", field.min, field.max));
+                None
+            }
+        }
+    }
+
+    fn combos(&mut self, path: &str, node: &Node, config: &mut Config) {
+        let Value::List(items) = &node.value else {
+            self.wrong(path, node, "a list of tables");
+            return;
+        };
+        let mut combos = BTreeMap::new();
+        for (n, item) in items.iter().enumerate() {
+            let at = format!("{path}[{n}]");
+            let (mut name, mut steps) = (None, Vec::new());
+            for member in self.table(&at, item) {
+                let inner = join(&at, &member.key);
+                match member.key.as_str() {
+                    "name" => name = self.text(&inner, &member.node).map(|text| (text, &member.node)),
+                    "steps" => steps = self.steps(&inner, &member.node),
+                    key => self.unknown(&at, member, key, COMBO_KEYS.iter().copied()),
+                }
+            }
+            let Some((name, named)) = name else {
+                self.mistakes.push(Mistake::new(at, "a combo needs a \"name\"", item.place));
+                continue;
+            };
+            let taken = combos.contains_key(name) || Plan::parse(name).is_ok();
+            if taken || name.is_empty() || name.contains(',') {
+                let rule = "a new name without commas";
+                self.wrong(&join(&at, "name"), named, rule);
+            }
+            combos.insert(name.to_owned(), steps);
+        }
+        config.combos = combos;
+    }
+
+    fn steps(&mut self, path: &str, node: &Node) -> Vec<Step> {
+        let Value::List(items) = &node.value else {
+            self.wrong(path, node, "a list of engines");
+            return Vec::new();
+        };
+        let mut seen: Vec<&str> = Vec::new();
+        let mut steps = Vec::new();
+        for (n, item) in items.iter().enumerate() {
+            let at = format!("{path}[{n}]");
+            let Some((entry, step)) = self.step(&at, item) else { continue };
+            if seen.contains(&entry.info.id) {
+                let message = format!("engine \"{}\" is named twice", entry.info.id);
+                self.mistakes.push(Mistake::new(at, message, item.place));
+            }
+            seen.push(entry.info.id);
+            steps.push(step);
+        }
+        steps
+    }
+
+    /// `"rtk"`, `"rtk:minimal"` or `{ engine = "rtk", level = "minimal", config = { .. } }`.
+    fn step(&mut self, at: &str, node: &Node) -> Option<(&'static EngineEntry, Step)> {
+        let (mut name, mut level, mut config) = (None, None, None);
+        match &node.value {
+            Value::Text(text) => match text.split_once(':') {
+                Some((engine, rest)) => (name, level) = (Some((engine, node)), Some((rest, node))),
+                None => name = Some((text.as_str(), node)),
+            },
+            Value::Table(members) => {
+                for member in members {
+                    let inner = join(at, &member.key);
+                    match member.key.as_str() {
+                        "engine" => name = self.text(&inner, &member.node).map(|text| (text, &member.node)),
+                        "level" => level = self.text(&inner, &member.node).map(|text| (text, &member.node)),
+                        "config" => config = Some((inner, &member.node)),
+                        key => self.unknown(at, member, key, STEP_KEYS.iter().copied()),
+                    }
+                }
+            }
+            _ => {
+                self.wrong(at, node, "an engine or a table with \"engine\"");
+                return None;
+            }
+        }
+        let Some((name, named)) = name else {
+            self.mistakes.push(Mistake::new(at, "a step needs an \"engine\"", node.place));
+            return None;
+        };
+        let Some(entry) = engine(name) else {
+            let hint = suggestion(name, ENGINES.iter().map(|e| e.info.id));
+            let shown = Value::Text(name.to_owned()).shown();
+            self.mistakes.push(Mistake::new(at, format!("engine {shown} is not known{hint}"), named.place));
+            return None;
+        };
+        let mut step = Step::new(entry.info.id);
+        if let Some((level, place)) = level {
+            let field = entry.level.and_then(|key| entry.fields.iter().find(|f| f.key == key));
+            match field {
+                Some(field) if field.choices.contains(&level) => {
+                    step = Step::new(format!("{}:{level}", entry.info.id));
+                }
+                Some(field) => {
+                    let words = field.choices.join(", ");
+                    let shown = Value::Text(level.to_owned()).shown();
+                    let message = format!("level {shown} is not one of {words}");
+                    self.mistakes.push(Mistake::new(at, message, place.place));
+                }
+                None => {
+                    let message = format!("engine \"{}\" has no levels", entry.info.id);
+                    self.mistakes.push(Mistake::new(at, message, place.place));
+                }
+            }
+        }
+        if let Some((path, node)) = config {
+            for (key, value) in self.settings(&path, node, entry) {
+                step = step.with(key, value);
+            }
+        }
+        Some((entry, step))
+    }
+
+    fn table<'n>(&mut self, path: &str, node: &'n Node) -> &'n [Member] {
+        match &node.value {
+            Value::Table(members) => members,
+            _ => {
+                self.wrong(path, node, "a table");
+                &[]
+            }
+        }
+    }
+
+    fn text<'n>(&mut self, path: &str, node: &'n Node) -> Option<&'n str> {
+        match &node.value {
+            Value::Text(text) => Some(text),
+            _ => {
+                self.wrong(path, node, "a string");
+                None
+            }
+        }
+    }
+
+    fn switch(&mut self, path: &str, node: &Node) -> Option<bool> {
+        match node.value {
+            Value::Bool(value) => Some(value),
+            _ => {
+                self.wrong(path, node, "true or false");
+                None
+            }
+        }
+    }
+
+    fn size(&mut self, path: &str, node: &Node, min: u64, max: u64) -> Option<usize> {
+        let number = match node.value {
+            Value::Int(number) => u64::try_from(number).ok().filter(|n| (min..=max).contains(n)),
+            _ => None,
+        };
+        if number.is_none() {
+            self.wrong(path, node, &format!("a whole number from {min} to {max}"));
+        }
+        number.and_then(|n| usize::try_from(n).ok())
+    }
+
+    fn wrong(&mut self, path: &str, node: &Node, rule: &str) {
+        let message = format!("{} is not {rule}", node.value.shown());
+        self.mistakes.push(Mistake::new(path, message, node.place));
+    }
+
+    fn unknown<'a>(&mut self, at: &str, member: &Member, key: &str, known: impl Iterator<Item = &'a str>) {
+        let hint = suggestion(key, known);
+        self.mistakes.push(Mistake::new(join(at, key), format!("this key is not known{hint}"), member.place));
+    }
+}
+
+fn join(at: &str, key: &str) -> String {
+    let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') && !key.is_empty();
+    let key = if plain { key.to_owned() } else { format!("{:?}", key.chars().take(40).collect::<String>()) };
+    if at.is_empty() { key } else { format!("{at}.{key}") }
+}

@@ -1,0 +1,112 @@
+//! The configuration reader: what it takes, and that it reports every mistake with its place.
+
+use omniroute::{Compressor, Config, Options};
+
+const FULL: &str = r#"
+[compression]
+enabled = true
+plan = "tables"
+strict = false
+max_body_bytes = 1_000_000
+count = "estimate"
+
+[compression.memo]
+entries = 100
+bytes = 0x10000
+ttl_s = 60
+
+[compression.engines.session-dedup]
+min_lines = 4
+
+[[compression.combos]]
+name = "tables"
+steps = ["rows", { engine = "session-dedup", config = { min_lines = 3 } }, "rtk:minimal"]
+"#;
+
+#[test]
+fn a_full_configuration_is_read_and_used() {
+    let config = Config::from_toml(FULL).unwrap();
+    assert_eq!(config.plan(), "tables");
+    let compressor = Compressor::new(config).unwrap();
+    let out = compressor.compress_body(r#"{"messages":[]}"#, &Options::default()).unwrap();
+    assert_eq!(out.receipt.plan, "tables");
+    let steps: Vec<&str> = out.receipt.steps.iter().map(|step| step.engine.as_str()).collect();
+    assert_eq!(steps, ["rows", "session-dedup", "rtk"]);
+}
+
+#[test]
+fn json_says_the_same_as_toml() {
+    let toml = Config::from_toml("[compression]\nplan = \"lite\"\nstrict = true\n").unwrap();
+    for json in [r#"{"compression": {"plan": "lite", "strict": true}}"#, r#"{"mode": "lite", "strict": true}"#] {
+        assert_eq!(Config::from_json(json).unwrap(), toml, "{json}");
+    }
+    assert_eq!(Config::from_json("{}").unwrap(), Config::default());
+    assert_eq!(Config::from_toml("").unwrap(), Config::default());
+}
+
+/// One text with every kind of mistake: each is reported, with its place, in one go.
+#[test]
+fn every_mistake_is_reported_with_its_place() {
+    let text = "[compresion]\n\
+        [compression]\n\
+        enabled = \"yes\"\n\
+        plan = \"saef\"\n\
+        mode = \"safe\"\n\
+        strikt = true\n\
+        max_body_bytes = 0\n\
+        count = \"guess\"\n\
+        memo = { entries = 1.5, ttl = 3 }\n\
+        [compression.engines.rowz]\n\
+        [compression.engines.session-dedup]\n\
+        min_lines = 0\n\
+        max_lines = 3\n\
+        [[compression.combos]]\n\
+        steps = [\"rows\", \"rows\", \"ionizr\", \"lite:x\", 3]\n\
+        [[compression.combos]]\n\
+        name = \"safe\"\n\
+        steps = \"rows\"\n";
+    let errors = Config::from_toml(text).unwrap_err();
+    let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let expected = [
+        "line 1, column 2: compresion: this key is not known; did you mean \"compression\"?",
+        "line 15, column 19: compression.combos[0].steps[1]: engine \"rows\" is named twice",
+        "line 15, column 27: compression.combos[0].steps[2]: engine \"ionizr\" is not known",
+        "line 15, column 37: compression.combos[0].steps[3]: engine \"lite\" has no levels",
+        "line 15, column 47: compression.combos[0].steps[4]: 3 is not an engine or a table with \"engine\"",
+        "line 14, column 1: compression.combos[0]: a combo needs a \"name\"",
+        "line 18, column 9: compression.combos[1].steps: a list is expected",
+        "line 17, column 8: compression.combos[1].name: \"safe\" is not a new name without commas",
+        "line 3, column 11: compression.enabled: \"yes\" is not true or false",
+        "line 4, column 8: compression.plan: \"saef\" is not a plan, an engine or a combo; did you mean \"safe\"?",
+        "line 5, column 1: compression.mode: \"plan\" says the same; keep one",
+        "line 6, column 1: compression.strikt: this key is not known; did you mean \"strict\"?",
+        "line 7, column 18: compression.max_body_bytes: 0 is not a whole number from 1 to 4294967295",
+        "line 8, column 9: compression.count: \"guess\" is not one of \"estimate\", \"exact\"",
+        "line 9, column 20: compression.memo.entries: 1.5 is not a whole number from 0 to 16777216",
+        "line 9, column 25: compression.memo.ttl: this key is not known; did you mean \"ttl_s\"?",
+        "line 10, column 22: compression.engines.rowz: there is no such engine; did you mean \"rows\"?",
+        "line 12, column 13: compression.engines.session-dedup.min_lines: 0 is not a whole number from 2 to 1000",
+        "line 13, column 1: compression.engines.session-dedup.max_lines: this key is not known; did you mean \"min_lines\"?",
+    ];
+    for (found, expected) in found.iter().zip(expected) {
+        println!("{} {found}", if found == expected { "ok" } else { "##" });
+    }
+    assert_eq!(found.len(), expected.len());
+}
+
+#[test]
+fn broken_syntax_is_reported_with_the_rest() {
+    let errors = Config::from_toml("[compression]\nplan = \nstrikt = 1\n").unwrap_err().to_string();
+    assert!(errors.contains("line 2") && errors.contains("strikt"), "{errors}");
+    let errors = Config::from_json("{\"plan\": ").unwrap_err().to_string();
+    assert!(!errors.is_empty());
+    assert_eq!(Config::from_json("[]").unwrap_err().to_string(), "a list is not a table");
+}
+
+#[test]
+fn numbers_in_every_spelling() {
+    for (text, bytes) in [("0x100", true), ("1_000", true), ("0b11", true), ("-3", false), ("1e3", false)] {
+        let text = format!("[compression]\nmax_body_bytes = {text}\n");
+        assert_eq!(Config::from_toml(&text).is_ok(), bytes, "{text}");
+    }
+}

@@ -1,0 +1,118 @@
+//! `rtk`: command output with fewer tokens and every fact an agent acts on. The work is done in [`crate::rtk`].
+
+use std::sync::Arc;
+
+use omniroute_core::{
+    BlobId, CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, Replacement, SegmentView,
+};
+
+use crate::config::{ConfigField, Settings};
+use crate::entry::{EngineEntry, Parts};
+use crate::redact::redact;
+use crate::rtk::kit::Level;
+use crate::rtk::{FilterSet, LOG_CLASSES, run};
+use crate::shell::class;
+
+const INFO: EngineInfo = EngineInfo::new("rtk", Loss::Lossy)
+    .summary("command output: the grammar of each tool decides what stays, what is counted, what is rendered shorter")
+    .priority(10)
+    .min_bytes(200)
+    .own_gates();
+
+const FIELDS: &[ConfigField] = &[
+    ConfigField::choice(
+        "intensity",
+        "standard",
+        &["minimal", "standard", "aggressive"],
+        "how much may be left out; results that tell of an error are always worked on at minimal",
+    ),
+    ConfigField::choice(
+        "keep_original",
+        "logs",
+        &["never", "logs", "always"],
+        "whose original goes to the blob store, secrets redacted, when lines are left out; the marker names its id",
+    ),
+];
+
+/// Entry in the list of engines.
+pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS).level("intensity");
+
+fn build(settings: &Settings, parts: &Parts) -> Arc<dyn CompressionEngine> {
+    let level = Level::ALL.into_iter().find(|l| l.name() == settings.word("intensity"));
+    let keep = match settings.word("keep_original") {
+        "never" => Keep::Never,
+        "always" => Keep::Always,
+        _ => Keep::Logs,
+    };
+    Arc::new(Rtk { level: level.unwrap_or_default(), keep, filters: parts.filters.clone() })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Never,
+    Logs,
+    Always,
+}
+
+#[derive(Debug)]
+struct Rtk {
+    level: Level,
+    keep: Keep,
+    filters: Arc<FilterSet>,
+}
+
+impl CompressionEngine for Rtk {
+    fn info(&self) -> &EngineInfo {
+        &INFO
+    }
+
+    fn segment(&self, view: &SegmentView<'_, '_>, cx: &EngineContext<'_>) -> Result<Edit, EngineError> {
+        let (text, call) = (view.text(), view.call());
+        let level = if view.this().is_error { Level::Minimal } else { self.level };
+        let input = run::Input {
+            text,
+            tool: call.map(|c| c.tool.as_str()),
+            command: call.and_then(|c| c.command.as_deref()),
+            argv: call.and_then(|c| c.argv.as_deref()),
+            exit_code: view.this().exit_code(),
+            class: class::of(view),
+        };
+        let mut kept: Vec<BlobId> = Vec::new();
+        let mut failed = None;
+        let mut keep = |class: &'static str| {
+            let wanted = match self.keep {
+                Keep::Never => false,
+                Keep::Logs => LOG_CLASSES.contains(&class),
+                Keep::Always => true,
+            };
+            if !wanted {
+                return None;
+            }
+            if kept.is_empty() {
+                match cx.blobs.put(cx.principal, redact(text).as_bytes()) {
+                    Ok(id) => kept.push(id),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            kept.first().map(ToString::to_string)
+        };
+        let ran = match run::run(&input, level, &self.filters, &mut keep) {
+            Ok(ran) => ran,
+            Err(reason) => return Ok(Edit::Keep(reason)),
+        };
+        if let Some(error) = failed {
+            return Err(EngineError::new("blob_store", error.to_string()));
+        }
+        let mut out = Replacement::new(ran.text);
+        for (name, count) in ran.techniques {
+            out = out.technique(name, count);
+        }
+        out.dropped.bytes = text.len().saturating_sub(out.text.len()) as u64;
+        out.dropped.lines = ran.folded + ran.omitted.iter().map(|(_, n)| n).sum::<u64>();
+        if !kept.is_empty() {
+            out.dropped.recoverable_bytes = out.dropped.bytes;
+            out.recoverable = kept;
+        }
+        Ok(Edit::Replace(out))
+    }
+}

@@ -1,0 +1,263 @@
+//! Search hits: the file once as a heading, then line numbers and texts. `grep`, `rg`, `ag`, `git grep`.
+
+use crate::rtk::kit::{Draft, Level, Output, Verdict, What};
+
+/// Longest line that is shown whole, in characters, and what is shown of a longer one.
+const MAX_LINE: usize = 400;
+const WINDOW: usize = 200;
+
+/// Groups hits of the form `path:line:text` by file; context lines `path-line-text` stay with their file.
+pub(crate) fn render(out: &Output<'_>, draft: &mut Draft) -> Verdict {
+    if reshapes_nothing(out) {
+        return Verdict::NotMine;
+    }
+    let hits: Vec<Option<Hit<'_>>> = hits(out);
+    let found = hits.iter().flatten().count();
+    let lines = out.lines.iter().filter(|l| !l.trim_ascii().is_empty() && **l != "--").count();
+    if found * 10 < lines * 8 || found == 0 {
+        return long_lines(out, draft);
+    }
+    if out.level == Level::Minimal {
+        return Verdict::Done;
+    }
+    let cap = out.level.pick(usize::MAX, 300, 150);
+    let mut shown = 0;
+    let mut i = 0;
+    while i < out.len() {
+        let Some(Some(hit)) = hits.get(i) else {
+            i += 1;
+            continue;
+        };
+        let mut end = i + 1;
+        while hits.get(end).is_some_and(|h| h.as_ref().map_or(out.line(end) == "--", |h| h.path == hit.path))
+        {
+            end += 1;
+        }
+        while end > i + 1 && out.line(end - 1) == "--" {
+            end -= 1;
+        }
+        group(out, draft, &hits, i..end, &mut shown, cap);
+        i = end;
+    }
+    // Between two files the heading tells what the separator told.
+    for i in 0..out.len() {
+        if out.line(i) == "--" {
+            draft.noise(i);
+        }
+    }
+    Verdict::Done
+}
+
+/// Options whose output is counts, names or parts of lines.
+fn reshapes_nothing(out: &Output<'_>) -> bool {
+    let long =
+        ["--count", "--files-with-matches", "--files-without-match", "--only-matching", "--json", "--null"];
+    let rg = out.program() == "rg";
+    long.iter().any(|o| out.has(o)) || "clLoZ".contains(|c| out.has_letter(c)) && !(rg && out.has_letter('L'))
+}
+
+/// One hit or context line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Hit<'t> {
+    path: &'t str,
+    /// Number, separator and text: `12:text` or `12-text`.
+    rest: &'t str,
+    /// Length of number and separator in `rest`.
+    label: usize,
+}
+
+/// All lines read as hits. Context lines are read with the path of a hit near them.
+fn hits<'t>(out: &Output<'t>) -> Vec<Option<Hit<'t>>> {
+    let mut all: Vec<Option<Hit<'t>>> = out.lines.iter().map(|l| hit(l)).collect();
+    let mut path = "";
+    let mut fill = |i: usize, all: &mut Vec<Option<Hit<'t>>>| match all.get(i).copied().flatten() {
+        Some(hit) => path = hit.path,
+        None => {
+            let found = out
+                .line(i)
+                .strip_prefix(path)
+                .and_then(|rest| rest.strip_prefix('-'))
+                .filter(|_| !path.is_empty());
+            let label = found.and_then(|rest| label(rest, b'-'));
+            if let (Some(rest), Some(label), Some(slot)) = (found, label, all.get_mut(i)) {
+                *slot = Some(Hit { path, rest, label });
+            }
+        }
+    };
+    (0..out.len()).for_each(|i| fill(i, &mut all));
+    let mut path = "";
+    for i in (0..out.len()).rev() {
+        match all.get(i).copied().flatten() {
+            Some(hit) => path = hit.path,
+            None => {
+                let found = out
+                    .line(i)
+                    .strip_prefix(path)
+                    .and_then(|rest| rest.strip_prefix('-'))
+                    .filter(|_| !path.is_empty());
+                if let (Some(rest), Some(label), Some(slot)) =
+                    (found, found.and_then(|r| label(r, b'-')), all.get_mut(i))
+                {
+                    *slot = Some(Hit { path, rest, label });
+                }
+            }
+        }
+    }
+    all
+}
+
+/// `path:12:text`. A path may hold colons if no number follows them; a drive letter is part of the path.
+fn hit(line: &str) -> Option<Hit<'_>> {
+    let bytes = line.as_bytes();
+    let limit = bytes.get(..600).unwrap_or(bytes);
+    for at in memchr::memchr_iter(b':', limit) {
+        let (path, rest) = (line.get(..at)?, line.get(at + 1..)?);
+        if let Some(label) = label(rest, b':') {
+            let plain = !path.is_empty() && !path.contains("  ") && !path.starts_with([' ', '\t']);
+            return plain.then_some(Hit { path, rest, label });
+        }
+    }
+    None
+}
+
+/// Length of `12:` at the start.
+fn label(rest: &str, separator: u8) -> Option<usize> {
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    (digits > 0 && digits < 9 && rest.as_bytes().get(digits) == Some(&separator)).then_some(digits + 1)
+}
+
+/// The hits of one file.
+fn group(
+    out: &Output<'_>,
+    draft: &mut Draft,
+    hits: &[Option<Hit<'_>>],
+    range: std::ops::Range<usize>,
+    shown: &mut usize,
+    cap: usize,
+) {
+    let of = |i: usize| hits.get(i).copied().flatten();
+    let members: Vec<(usize, Hit<'_>)> = range.clone().filter_map(|i| of(i).map(|h| (i, h))).collect();
+    let Some((first, head)) = members.first().copied() else { return };
+    if *shown >= cap {
+        for (i, _) in &members {
+            draft.drop_known(*i, What::Matches);
+        }
+        return;
+    }
+    if members.len() == 1 {
+        *shown += 1;
+        if let Some(text) = cut(out, head.rest) {
+            draft.replace(first, &format!("{}:{text}", head.path));
+        }
+        return;
+    }
+    let text = |h: &Hit<'_>| h.rest.len() - h.rest.get(h.label..).unwrap_or("").trim_start().len() - h.label;
+    let indents = members.iter().filter(|(_, h)| !h.rest.get(h.label..).unwrap_or("").trim().is_empty());
+    let indent = indents.map(|(_, h)| text(h)).min().unwrap_or(0);
+    draft.insert(first, &format!("{}:", head.path));
+    for (i, hit) in members {
+        if *shown >= cap {
+            draft.drop_known(i, What::Matches);
+            continue;
+        }
+        *shown += 1;
+        draft.cover(i);
+        let body = hit.rest.get(hit.label..).unwrap_or("");
+        let body = body.get(indent..).unwrap_or("").trim_end();
+        let label = hit.rest.get(..hit.label).unwrap_or("");
+        let line = format!("{label}{body}");
+        draft.insert(i, cut(out, &line).as_deref().unwrap_or(&line));
+    }
+}
+
+/// Hits without file names: only very long lines get shorter.
+fn long_lines(out: &Output<'_>, draft: &mut Draft) -> Verdict {
+    if out.words.is_empty() || out.level == Level::Minimal {
+        return Verdict::NotMine;
+    }
+    for i in 0..out.len() {
+        if let Some(text) = cut(out, out.line(i)) {
+            draft.replace(i, &text);
+        }
+    }
+    Verdict::Done
+}
+
+/// A part of a very long line around what was searched for, with the number of characters that are not shown.
+fn cut(out: &Output<'_>, line: &str) -> Option<String> {
+    if line.len() <= MAX_LINE || line.ends_with(" chars]") {
+        return None;
+    }
+    let pattern = out.args().find(|a| !a.starts_with('-')).unwrap_or("");
+    let literal = pattern
+        .split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ' ' | '-'))
+        .max_by_key(|p| p.len())
+        .unwrap_or("");
+    let at = line.find(literal).filter(|_| literal.len() > 1).unwrap_or(0);
+    let total = line.chars().count();
+    let before = line.get(..at).map_or(0, |s| s.chars().count());
+    let from = before.saturating_sub(WINDOW / 4);
+    // The label at the start is worth more than what stands right behind it.
+    let from = if from < WINDOW / 2 { 0 } else { from };
+    let part: String = line.chars().skip(from).take(WINDOW).collect();
+    let label: String = if from == 0 {
+        String::new()
+    } else {
+        line.chars().take_while(|c| c.is_ascii_digit() || *c == ':').take(10).collect()
+    };
+    Some(format!("{label}{part} [rtk: {} of {total} chars]", part.chars().count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtk::kit::assemble;
+
+    fn run(text: &str, words: &[&str]) -> (Verdict, String) {
+        let out = Output { words, ..Output::new(text, Level::Standard) };
+        let mut draft = Draft::new(out.len());
+        let verdict = render(&out, &mut draft);
+        (verdict, assemble(&out, &mut draft, &mut || None).text)
+    }
+
+    #[test]
+    fn hits_are_grouped_by_file() {
+        let text = "src/a.rs:3:    fn new() {\nsrc/a.rs:9:        fn new_in() {\nsrc/b.rs:1:fn new() {}\n";
+        assert_eq!(
+            run(text, &["grep", "-rn", "fn new", "src"]).1,
+            "src/a.rs:\n3:fn new() {\n9:    fn new_in() {\nsrc/b.rs:1:fn new() {}\n"
+        );
+    }
+
+    #[test]
+    fn context_stays_with_its_file() {
+        let text = "a-b/x.c-4-int f() {\na-b/x.c:5:  unsafe();\na-b/x.c-6-}\n--\na-b/x.c:15:  unsafe();\n--\ny.c:1:unsafe\n";
+        assert_eq!(
+            run(text, &["grep", "-rn", "-C1", "unsafe"]).1,
+            "a-b/x.c:\n4-int f() {\n5:  unsafe();\n6-}\n15:  unsafe();\ny.c:1:unsafe\n"
+        );
+    }
+
+    #[test]
+    fn other_shapes_pass() {
+        for (text, words) in [
+            ("a.rs:3\nb.rs:0\n", vec!["grep", "-rc", "x"]),
+            ("a.rs\nb.rs\n", vec!["grep", "-rl", "x"]),
+            ("10: note: it is 12:30:00\n11: x\n", vec!["grep", "-n", "x", "f"]),
+        ] {
+            assert_eq!(run(text, &words).1, text);
+        }
+        assert_eq!(hit("C:\\x\\a.cs:7:y").map(|h| h.path), Some("C:\\x\\a.cs"));
+        assert_eq!(hit("grep: x: Is a directory"), None);
+    }
+
+    #[test]
+    fn long_lines_show_the_hit_and_what_is_missing() {
+        let text = format!("{}needle{}\n", "x".repeat(900), "y".repeat(900));
+        let (_, shown) = run(&text, &["grep", "-n", "needle", "f.js"]);
+        assert!(
+            shown.contains("needle") && shown.ends_with("[rtk: 200 of 1806 chars]\n") && shown.len() < 260,
+            "{shown}"
+        );
+    }
+}

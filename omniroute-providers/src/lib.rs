@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+mod availability;
+mod catalog;
+mod check;
+mod cost;
+mod data;
+mod listing;
+mod prepare;
+mod suggest;
+
+pub use availability::Availability;
+pub use catalog::{Catalog, ResolveError, Resolved};
+pub use check::{Finding, Rule, check_files};
+pub use cost::{Bill, BillLine, Part, PriceAge, STALE_AFTER_DAYS, cost};
+pub use data::{
+    Access, Aliases, AltWire, Auth, AuthKind, Category, Class, Effort, Efforts, FileError, FreeKind,
+    Implement, Kind, LongContext, Medium, Meta, Modalities, ModelFile, ModelRow, Prices, ProviderFile,
+    ProviderRow, Skipped, Status, Terms, Tier, ToolCalling, WireId,
+};
+pub use listing::{ModelFilter, ModelLine, ProviderFilter, ProviderLine, model_table, provider_table};
+pub use prepare::{Credential, KeyOrigin, PrepareError, Secret, Settings, key_from, prepare};

@@ -1,0 +1,625 @@
+//! The table of the breaker, row by row, and a second, naive breaker that must always agree with it.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::rng::Rng;
+use crate::config::{Class, Config};
+
+fn rules(class: Class) -> Rules {
+    let config = Config::default();
+    Rules::new(config.classes.of(class), &config.breaker)
+}
+
+/// A breaker with a clock and permits that count up.
+struct World {
+    breaker: Breaker,
+    rules: Rules,
+    rng: Rng,
+    now: i64,
+    number: u64,
+}
+
+impl World {
+    fn new(class: Class) -> World {
+        World { breaker: Breaker::default(), rules: rules(class), rng: Rng::new(1), now: 1_000_000, number: 0 }
+    }
+
+    fn permit(&mut self) -> PermitId {
+        self.number += 1;
+        PermitId { process: 1, number: self.number }
+    }
+
+    fn ask(&mut self, connection: u16) -> (Answer, PermitId) {
+        let permit = self.permit();
+        let asking = Asking { permit, connection, others: true };
+        (self.breaker.admit(&asking, self.now, &self.rules, &self.rng).0, permit)
+    }
+
+    fn tell(&mut self, verdict: Verdict, permit: PermitId, connection: u16) -> Reaction {
+        let report = Report {
+            verdict,
+            generation: self.breaker.generation,
+            permit,
+            connection,
+            started: self.now,
+            alone_may_open: false,
+            single: false,
+            uncorroborated: false,
+        };
+        self.breaker.report(&report, self.now, &self.rules, &self.rng)
+    }
+
+    /// A whole attempt: a second passes, then it ends.
+    fn attempt(&mut self, verdict: Verdict, connection: u16) -> State {
+        self.now += 1_000;
+        let (_, permit) = self.ask(connection);
+        self.tell(verdict, permit, connection);
+        self.breaker.state
+    }
+
+    fn open(&mut self) {
+        for i in 0..self.rules.opens_at {
+            self.attempt(Verdict::ProviderFailure, (i % 2) as u16);
+        }
+        assert_eq!(self.breaker.state, State::Open);
+    }
+
+    fn half_open(&mut self) -> PermitId {
+        self.open();
+        self.now = self.breaker.open_until;
+        let (answer, permit) = self.ask(0);
+        assert_eq!((answer, self.breaker.state), (Answer::Probe, State::HalfOpen));
+        permit
+    }
+}
+
+#[test]
+fn t_1_01_thresholds_of_each_class() {
+    for (class, degraded, opens) in [
+        (Class::OAuth, 5, 8),
+        (Class::ApiKey, 7, 12),
+        (Class::Local, 1, 2),
+        (Class::WebSession, 5, 8),
+        (Class::NoAuth, 7, 12),
+    ] {
+        let mut world = World::new(class);
+        for n in 1..=opens {
+            let expected = match n {
+                n if n >= opens => State::Open,
+                n if n >= degraded => State::Degraded,
+                _ => State::Closed,
+            };
+            assert_eq!(world.attempt(Verdict::ProviderFailure, (n % 2) as u16), expected, "{class:?} {n}");
+        }
+    }
+}
+
+#[test]
+fn t_1_02_a_success_takes_back_one_failure() {
+    let mut world = World::new(Class::ApiKey);
+    for n in 0..11 {
+        world.attempt(Verdict::ProviderFailure, n % 2);
+    }
+    world.attempt(Verdict::Success, 0);
+    assert_eq!(world.attempt(Verdict::ProviderFailure, 1), State::Degraded);
+    assert_eq!(world.attempt(Verdict::ProviderFailure, 0), State::Open);
+}
+
+#[test]
+fn t_1_02_degraded_ends_two_below_where_it_began() {
+    let mut world = World::new(Class::OAuth);
+    for n in 0..5 {
+        world.attempt(Verdict::ProviderFailure, n % 2);
+    }
+    assert_eq!(world.attempt(Verdict::Success, 0), State::Degraded, "4 left");
+    assert_eq!(world.attempt(Verdict::Success, 0), State::Closed, "3 left");
+}
+
+#[test]
+fn t_1_03_failures_grow_old() {
+    let mut world = World::new(Class::OAuth);
+    for n in 0..7 {
+        world.attempt(Verdict::ProviderFailure, n % 2);
+    }
+    world.now += world.rules.window + 1;
+    assert_eq!(world.attempt(Verdict::ProviderFailure, 0), State::Closed);
+}
+
+#[test]
+fn p01_t_1_04_other_answers_never_move_it() {
+    let mut world = World::new(Class::ApiKey);
+    for _ in 0..10_000 {
+        world.attempt(Verdict::Alive, 0);
+        world.attempt(Verdict::Neutral, 1);
+    }
+    assert_eq!(world.breaker, Breaker::default());
+}
+
+#[test]
+fn p01_t_1_05_one_bad_connection_of_two_does_not_open_it() {
+    let mut world = World::new(Class::ApiKey);
+    for _ in 0..50 {
+        world.attempt(Verdict::ProviderFailure, 0);
+    }
+    assert_eq!(world.breaker.state, State::Degraded);
+    assert_eq!(world.breaker.failures.len(), 12, "bounded");
+    // The same with no sibling that works: it may.
+    let report = Report {
+        verdict: Verdict::ProviderFailure,
+        generation: world.breaker.generation,
+        permit: world.permit(),
+        connection: 0,
+        started: world.now + 1,
+        alone_may_open: true,
+        single: false,
+        uncorroborated: false,
+    };
+    world.breaker.report(&report, world.now + 2, &world.rules, &world.rng);
+    assert_eq!(world.breaker.state, State::Open);
+}
+
+#[test]
+fn p37_t_1_06_a_burst_counts_once_for_each_connection() {
+    let mut world = World::new(Class::ApiKey);
+    let permits: Vec<PermitId> = (0..12).map(|_| world.ask(0).1).collect();
+    let started = world.now;
+    for permit in permits {
+        world.now += 50;
+        let report = Report {
+            verdict: Verdict::ProviderFailure,
+            generation: world.breaker.generation,
+            permit,
+            connection: 0,
+            started,
+            alone_may_open: true,
+            single: true,
+            uncorroborated: false,
+        };
+        world.breaker.report(&report, world.now, &world.rules, &world.rng);
+    }
+    assert_eq!(world.breaker.failures.len(), 1);
+}
+
+#[test]
+fn p03_t_1_07_a_hung_probe_loses_its_lease() {
+    let mut world = World::new(Class::ApiKey);
+    let hung = world.half_open();
+    world.now += world.rules.probe_lease - 1;
+    assert!(matches!(world.ask(1).0, Answer::Deny(_)));
+    world.now += 1;
+    let generation = world.breaker.generation;
+    assert_eq!(world.ask(1).0, Answer::Probe);
+    assert!(world.breaker.generation > generation);
+    assert!(world.tell(Verdict::Success, hung, 0).late, "its late result is ignored");
+    assert_eq!(world.breaker.state, State::HalfOpen);
+}
+
+#[test]
+fn p04_t_1_08_many_ask_one_probes() {
+    let mut world = World::new(Class::ApiKey);
+    world.open();
+    world.now = world.breaker.open_until;
+    let granted = (0..10_000).filter(|_| !matches!(world.ask(1).0, Answer::Deny(_))).count();
+    assert_eq!(granted, 1);
+    let before = world.breaker.clone();
+    assert!(world.breaker.blocked_until(world.now).is_some());
+    assert_eq!(world.breaker, before, "looking reserves nothing");
+}
+
+#[test]
+fn p03_t_1_09_any_other_answer_frees_the_slot_at_once() {
+    let mut world = World::new(Class::ApiKey);
+    let probe = world.half_open();
+    world.tell(Verdict::Alive, probe, 0);
+    assert_eq!(world.breaker.state, State::HalfOpen);
+    assert!(matches!(world.ask(0).0, Answer::Deny(_)), "another connection is preferred");
+    assert_eq!(world.ask(1).0, Answer::Probe);
+}
+
+#[test]
+fn t_1_10_three_probes_without_verdict_open_it_again() {
+    let mut world = World::new(Class::ApiKey);
+    let mut probe = world.half_open();
+    for _ in 0..2 {
+        world.tell(Verdict::Alive, probe, 0);
+        world.now += 1_000;
+        let (answer, permit) = world.ask(0);
+        assert_eq!(answer, Answer::Probe);
+        probe = permit;
+    }
+    world.tell(Verdict::Alive, probe, 0);
+    assert_eq!((world.breaker.state, world.breaker.cycle), (State::Open, 0));
+    let wait = world.breaker.open_until - world.now;
+    assert!((27_000..=33_000).contains(&wait), "{wait}");
+}
+
+#[test]
+fn p06_t_1_11_an_aborted_probe_says_nothing() {
+    let mut world = World::new(Class::ApiKey);
+    let probe = world.half_open();
+    world.tell(Verdict::Neutral, probe, 0);
+    assert_eq!((world.breaker.state, world.breaker.inconclusive), (State::HalfOpen, 0));
+    assert_eq!(world.ask(0).0, Answer::Probe);
+}
+
+#[test]
+fn p05_t_1_12_late_results_change_nothing() {
+    let mut world = World::new(Class::ApiKey);
+    let (_, early) = world.ask(3);
+    let generation = world.breaker.generation;
+    world.open();
+    let open = world.breaker.clone();
+    for verdict in [Verdict::Success, Verdict::ProviderFailure] {
+        assert!(world.tell(verdict, early, 3).late);
+        assert_eq!(world.breaker, open);
+    }
+    world.now = world.breaker.open_until;
+    let (_, probe) = world.ask(0);
+    let half_open = world.breaker.clone();
+    for verdict in [Verdict::Success, Verdict::ProviderFailure, Verdict::Alive, Verdict::Neutral] {
+        assert!(world.tell(verdict, early, 3).late);
+        assert_eq!(world.breaker, half_open);
+    }
+    world.tell(Verdict::Success, probe, 0);
+    assert_eq!(world.breaker.state, State::Closed);
+    let report = Report {
+        verdict: Verdict::ProviderFailure,
+        generation,
+        permit: early,
+        connection: 3,
+        started: world.now,
+        alone_may_open: true,
+        single: true,
+        uncorroborated: false,
+    };
+    assert!(world.breaker.report(&report, world.now, &world.rules, &world.rng).late);
+    assert!(world.breaker.failures.is_empty());
+}
+
+#[test]
+fn t_1_13_reset_times() {
+    for (class, seconds) in [
+        (Class::OAuth, [60, 60, 60, 120, 240, 480, 480]),
+        (Class::ApiKey, [30, 30, 30, 30, 60, 120, 120]),
+        (Class::Local, [15, 15, 15, 15, 30, 60, 60]),
+    ] {
+        let rules = rules(class);
+        let table: Vec<i64> = (0..7).map(|cycle| rules.timeout(cycle) / 1_000).collect();
+        assert_eq!(table, seconds, "{class:?}");
+    }
+    let mut world = World::new(Class::OAuth);
+    let mut probe = world.half_open();
+    for cycle in 1..7 {
+        world.tell(Verdict::ProviderFailure, probe, 0);
+        assert_eq!((world.breaker.state, world.breaker.cycle), (State::Open, cycle));
+        let (wait, base) = (world.breaker.open_until - world.now, world.rules.timeout(cycle));
+        assert!(wait >= base * 9 / 10 && wait <= base * 11 / 10, "{cycle}: {wait}");
+        world.now = world.breaker.open_until;
+        probe = world.ask(0).1;
+    }
+}
+
+#[test]
+fn p17_t_1_14_every_state_survives_a_restart() {
+    let mut world = World::new(Class::ApiKey);
+    let mut seen = vec![world.breaker.clone()];
+    world.open();
+    seen.push(world.breaker.clone());
+    world.now = world.breaker.open_until;
+    world.ask(0);
+    seen.push(world.breaker.clone());
+    for breaker in seen {
+        let bytes = breaker.encode(b"newer");
+        assert_eq!(Breaker::decode(&bytes), Some((breaker.clone(), b"newer".as_slice())));
+        let mut later = breaker;
+        let asking =
+            Asking { permit: PermitId { process: 2, number: 1 }, connection: 1, others: false };
+        let answer = later.admit(&asking, world.now + 10_000_000, &world.rules, &world.rng).0;
+        assert_ne!(answer, Answer::Deny(0), "nothing is stranded");
+        assert!(!matches!(answer, Answer::Deny(_)));
+    }
+    // A deadline that no clock of ours can have written is cut.
+    let mut odd = Breaker { state: State::Open, open_until: i64::MAX, ..Breaker::default() };
+    odd.settle(5, &world.rules);
+    assert_eq!(odd.open_until, 5 + world.rules.longest());
+    assert_eq!(Breaker::decode(&[1, 9, 0]), None, "an unknown state reads as absent");
+}
+
+#[test]
+fn t_1_16_new_numbers_keep_the_current_deadline() {
+    let mut world = World::new(Class::ApiKey);
+    world.open();
+    let until = world.breaker.open_until;
+    world.rules.reset *= 4;
+    assert_eq!(world.ask(0).0, Answer::Deny(until));
+}
+
+#[test]
+fn operators_win() {
+    let mut world = World::new(Class::ApiKey);
+    world.open();
+    world.breaker.force(Forced::Closed, world.now);
+    assert_eq!(world.ask(0).0, Answer::Grant);
+    world.breaker.force(Forced::Open, world.now);
+    assert_eq!(world.ask(0).0, Answer::Deny(i64::MAX));
+    let before = world.breaker.clone();
+    world.attempt(Verdict::Success, 0);
+    assert_eq!(world.breaker, before);
+    world.breaker.reset(world.now);
+    assert_eq!((world.ask(0).0, world.breaker.state), (Answer::Grant, State::Closed));
+}
+
+#[test]
+fn uncorroborated_failures_open_it_briefly_and_never_longer() {
+    let mut world = World::new(Class::OAuth);
+    for _ in 0..8 {
+        world.now += 6_000;
+        let report = Report {
+            verdict: Verdict::ProviderFailure,
+            generation: world.breaker.generation,
+            permit: world.permit(),
+            connection: 0,
+            started: world.now,
+            alone_may_open: true,
+            single: true,
+            uncorroborated: true,
+        };
+        world.breaker.report(&report, world.now, &world.rules, &world.rng);
+    }
+    assert_eq!(world.breaker.state, State::Open);
+    assert!(world.breaker.open_until - world.now <= 16_500);
+}
+
+/// A breaker written down a second time, as slowly and plainly as possible: a list of everything that happened.
+#[derive(Clone)]
+struct Model {
+    marks: Vec<(i64, u16, u32)>,
+    state: State,
+    until: i64,
+    cycle: u32,
+    generation: u64,
+    probe: Option<(PermitId, i64)>,
+    inconclusive: u32,
+    avoid: Option<(u16, i64)>,
+}
+
+/// What a broken twin does differently.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Twin {
+    Right,
+    UnfencedProbe,
+    IgnoredGeneration,
+}
+
+impl Model {
+    fn settle(&mut self, now: i64, rules: &Rules) {
+        self.marks.retain(|mark| now - mark.0 <= rules.window);
+        if self.state == State::Degraded && self.marks.len() <= rules.healthy_at() {
+            self.turn(State::Closed, now);
+        }
+    }
+
+    fn turn(&mut self, state: State, now: i64) {
+        self.state = state;
+        self.generation = (self.generation + 1).max(now as u64);
+        self.probe = None;
+    }
+
+    fn ask(&mut self, permit: PermitId, connection: u16, now: i64, rules: &Rules) -> bool {
+        self.settle(now, rules);
+        match self.state {
+            State::Closed | State::Degraded => return true,
+            State::Open if now < self.until => return false,
+            State::Open => {
+                self.turn(State::HalfOpen, now);
+                self.inconclusive = 0;
+                self.avoid = None;
+            }
+            State::HalfOpen => match self.probe {
+                Some((_, until)) if now < until => return false,
+                Some(_) => {
+                    self.generation = (self.generation + 1).max(now as u64);
+                    self.probe = None;
+                    self.inconclusive += 1;
+                    if self.inconclusive >= rules.inconclusive {
+                        self.until = now + rules.reset;
+                        self.turn(State::Open, now);
+                        return false;
+                    }
+                }
+                None if self.avoid.is_some_and(|(c, until)| c == connection && now < until) => return false,
+                None => {}
+            },
+        }
+        self.probe = Some((permit, now + rules.probe_lease));
+        true
+    }
+
+    fn tell(&mut self, report: &Report, now: i64, rules: &Rules, twin: Twin) {
+        self.settle(now, rules);
+        match self.state {
+            State::Open => {}
+            State::HalfOpen => {
+                let mine = twin == Twin::UnfencedProbe
+                    || self.probe.is_some_and(|(permit, until)| permit == report.permit && now < until);
+                if !mine {
+                    return;
+                }
+                match report.verdict {
+                    Verdict::Success => {
+                        self.marks.clear();
+                        self.cycle = 0;
+                        self.inconclusive = 0;
+                        self.avoid = None;
+                        self.turn(State::Closed, now);
+                    }
+                    Verdict::ProviderFailure => {
+                        self.cycle += 1;
+                        self.until = now + rules.timeout(self.cycle);
+                        self.turn(State::Open, now);
+                    }
+                    Verdict::Alive => {
+                        self.probe = None;
+                        self.avoid = Some((report.connection, now + 1_000));
+                        self.inconclusive += 1;
+                        if self.inconclusive >= rules.inconclusive {
+                            self.until = now + rules.reset;
+                            self.turn(State::Open, now);
+                        }
+                    }
+                    Verdict::Neutral => self.probe = None,
+                }
+            }
+            _ if twin != Twin::IgnoredGeneration && report.generation != self.generation => {}
+            _ => match report.verdict {
+                Verdict::Success if !self.marks.is_empty() => {
+                    self.marks.remove(0);
+                    self.settle(now, rules);
+                }
+                Verdict::ProviderFailure => {
+                    let tag = permit_tag(report.permit);
+                    let last = self.marks.iter().rev().find(|mark| mark.1 == report.connection).copied();
+                    let again = self.marks.iter().any(|mark| mark.1 == report.connection && mark.2 == tag);
+                    let burst =
+                        last.is_some_and(|mark| report.started <= mark.0 && now - mark.0 < rules.coalesce);
+                    if again || burst {
+                        return;
+                    }
+                    self.marks.push((now, report.connection, tag));
+                    while self.marks.len() > rules.opens_at as usize {
+                        self.marks.remove(0);
+                    }
+                    let others = self.marks.iter().any(|mark| mark.1 != report.connection);
+                    if self.marks.len() == rules.opens_at as usize && (others || report.alone_may_open) {
+                        self.until = now + rules.timeout(self.cycle);
+                        self.turn(State::Open, now);
+                    } else if self.marks.len() >= rules.degraded_at as usize && self.state == State::Closed {
+                        self.turn(State::Degraded, now);
+                    }
+                }
+                _ => {}
+            },
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Wait(i64),
+    Ask(u16),
+    Tell(usize, Verdict, bool),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0_i64..40_000).prop_map(Step::Wait),
+        1 => (40_000_i64..2_000_000).prop_map(Step::Wait),
+        4 => (0_u16..3).prop_map(Step::Ask),
+        8 => (0_usize..8, prop_oneof![
+            5 => Just(Verdict::ProviderFailure), 2 => Just(Verdict::Success), 1 => Just(Verdict::Alive), 1 => Just(Verdict::Neutral)
+        ], any::<bool>()).prop_map(|(i, v, b)| Step::Tell(i, v, b)),
+    ];
+    proptest::collection::vec(step, 1..300)
+}
+
+/// Runs both and says where they part. The jitter of the real one is taken over by the model.
+fn agree(steps: &[Step], twin: Twin) -> Result<(), String> {
+    let rules = rules(Class::Local);
+    let rules = Rules { opens_at: 4, degraded_at: 3, ..rules };
+    let rng = Rng::new(3);
+    let mut real = Breaker::default();
+    let mut model = Model {
+        marks: vec![],
+        state: State::Closed,
+        until: 0,
+        cycle: 0,
+        generation: 0,
+        probe: None,
+        inconclusive: 0,
+        avoid: None,
+    };
+    let (mut now, mut number) = (1_000_000, 0);
+    let mut out: Vec<(PermitId, u16, u64, i64)> = Vec::new();
+    for (i, step) in steps.iter().enumerate() {
+        let before = real.clone();
+        match step {
+            Step::Wait(ms) => now += ms,
+            Step::Ask(connection) => {
+                number += 1;
+                let permit = PermitId { process: 1, number };
+                let asking = Asking { permit, connection: *connection, others: true };
+                let (answer, _) = real.admit(&asking, now, &rules, &rng);
+                let granted = !matches!(answer, Answer::Deny(_));
+                if model.ask(permit, *connection, now, &rules) != granted {
+                    return Err(format!("step {i}: {step:?} gave {answer:?}"));
+                }
+                if granted {
+                    out.push((permit, *connection, real.generation, now));
+                }
+            }
+            Step::Tell(at, verdict, alone) => {
+                if out.is_empty() {
+                    continue;
+                }
+                let (permit, connection, generation, started) = out.remove(at % out.len());
+                let report = Report {
+                    verdict: *verdict,
+                    generation,
+                    permit,
+                    connection,
+                    started,
+                    alone_may_open: *alone,
+                    single: false,
+                    uncorroborated: false,
+                };
+                real.report(&report, now, &rules, &rng);
+                model.tell(&report, now, &rules, twin);
+            }
+        }
+        if real.state == State::Open && before.state != State::Open {
+            let (real_wait, wait) = (real.open_until - now, model.until - now);
+            if model.state == State::Open && !(wait * 9 / 10..=wait * 11 / 10).contains(&real_wait) {
+                return Err(format!("step {i}: open for {real_wait}, not about {wait}"));
+            }
+            model.until = real.open_until;
+        }
+        if before.state == State::Open && real.state == State::Open && real.open_until != before.open_until {
+            return Err(format!("step {i}: the deadline moved"));
+        }
+        let same = real.state == model.state
+            && real.generation == model.generation
+            && real.failures.len() == model.marks.len()
+            && real.probe.map(|p| (p.permit, p.lease_until)) == model.probe;
+        if !same && !matches!(step, Step::Wait(_)) {
+            return Err(format!("step {i}: {step:?}: {:?} is not {:?}", real.state, model.state));
+        }
+        let bytes = real.encode(&[]);
+        if Breaker::decode(&bytes) != Some((real.clone(), &[][..])) {
+            return Err(format!("step {i}: does not survive storing"));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn t_1_15_it_agrees_with_the_model(steps in steps()) {
+        prop_assert_eq!(agree(&steps, Twin::Right), Ok(()));
+    }
+}
+
+#[test]
+fn broken_twins_are_caught_by_the_model() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    for twin in [Twin::UnfencedProbe, Twin::IgnoredGeneration] {
+        let mut runner = TestRunner::deterministic();
+        let caught = (0..400).any(|_| {
+            let steps = steps().new_tree(&mut runner).unwrap().current();
+            agree(&steps, twin).is_err()
+        });
+        assert!(caught, "{twin:?}");
+    }
+}

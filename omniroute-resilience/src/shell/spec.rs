@@ -1,0 +1,107 @@
+//! What the host tells us about connections and pools.
+
+use std::sync::Arc;
+
+use omniroute_core::{ConnectionId, ModelId, ProviderId, QuotaWindow, Unit};
+
+use crate::config::Class;
+use crate::layers::effect::Trust;
+use crate::limits::quota::Allocation;
+use crate::limits::rate::Limits;
+
+/// One connection: exactly one credential of one provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConnectionSpec {
+    /// Whose API.
+    pub provider: ProviderId,
+    /// Its name.
+    pub connection: ConnectionId,
+    /// What kind of credential; decides thresholds.
+    pub class: Class,
+    /// Scheme, host and port, where the provider has several; each has a breaker of its own.
+    pub origin: Option<Arc<str>>,
+    /// The network path: `direct`, or the name of a proxy.
+    pub egress: Arc<str>,
+    /// Connections that account-wide answers reach together, for instance keys of one organisation.
+    pub group: Option<Arc<str>>,
+    /// How far its declared times are believed.
+    pub trust: Trust,
+    /// Whether its allowances are counted for each model.
+    pub per_model_quota: bool,
+    /// Computed cooldowns do not happen to it.
+    pub no_cooldown: bool,
+    /// Switched off by an operator.
+    pub disabled: bool,
+    /// Its limits; none by default.
+    pub limits: Limits,
+    /// Models that share a quota: a model whose name starts with the first belongs to the second.
+    pub quota_scopes: Arc<[(Arc<str>, Arc<str>)]>,
+}
+
+impl ConnectionSpec {
+    /// A connection of a class, with what goes without saying for that class.
+    pub fn new(provider: impl Into<Arc<str>>, connection: impl Into<Arc<str>>, class: Class) -> Self {
+        ConnectionSpec {
+            provider: ProviderId::new(provider),
+            connection: ConnectionId::new(connection),
+            class,
+            origin: None,
+            egress: Arc::from("direct"),
+            group: None,
+            trust: match class {
+                Class::OAuth | Class::ApiKey => Trust::Direct,
+                Class::WebSession | Class::NoAuth => Trust::Proxy,
+                Class::Local => Trust::None,
+            },
+            per_model_quota: false,
+            no_cooldown: false,
+            disabled: false,
+            limits: Limits::default(),
+            quota_scopes: Arc::from([]),
+        }
+    }
+
+    /// The quota a model shares with others here, if it does. The longest start wins.
+    pub fn quota_scope(&self, model: &ModelId) -> Option<&Arc<str>> {
+        self.quota_scopes
+            .iter()
+            .filter(|(start, _)| model.as_str().starts_with(&**start))
+            .max_by_key(|(start, _)| start.len())
+            .map(|(_, scope)| scope)
+    }
+}
+
+/// One counted allowance of a pool. An unknown limit is left out, not guessed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dimension {
+    /// What is counted.
+    pub unit: Unit,
+    /// Over which span.
+    pub window: QuotaWindow,
+    /// How much one account allows; a pool of k accounts has k times as much.
+    pub limit: u64,
+}
+
+/// Connections whose allowance several consumers share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolSpec {
+    /// Its name.
+    pub id: Arc<str>,
+    /// Its connections, all of one provider.
+    pub members: Vec<(ProviderId, ConnectionId)>,
+    /// What is counted.
+    pub dimensions: Vec<Dimension>,
+    /// Who shares it. A consumer that is not listed is refused only when nothing is left.
+    pub allocations: Vec<Allocation>,
+    /// Lower tiers are used first.
+    pub tier: u32,
+}
+
+impl PoolSpec {
+    /// A pool without dimensions and allocations.
+    pub fn new(id: impl Into<Arc<str>>, members: Vec<(ProviderId, ConnectionId)>) -> Self {
+        PoolSpec { id: id.into(), members, dimensions: Vec::new(), allocations: Vec::new(), tier: 0 }
+    }
+}

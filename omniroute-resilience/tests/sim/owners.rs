@@ -1,0 +1,143 @@
+//! Owners of exclusive leases: acquire, work, renew (not always), give back, and start again.
+
+use std::rc::Rc;
+
+use omniroute_core::Purpose;
+use omniroute_resilience::{AcquireLease, Acquired, EndReason, OwnerHash, OwnerToken, Renewed, Status};
+
+use crate::sim::client::{Request, Scene};
+use crate::sim::dice::Dice;
+use crate::sim::facts::What;
+use crate::sim::library::{Library, consumer};
+use crate::sim::peek::number;
+use crate::sim::time::Spawner;
+
+/// Starts the owners that the plan asks for.
+pub(crate) fn start(library: &Rc<Library>, spawner: &Spawner, scene: &Rc<Scene>) {
+    for owner in 0..scene.plan.owners {
+        let (library, scene) = (Rc::clone(library), Rc::clone(scene));
+        let mut dice = Dice::new(scene.seed, 100 + owner as u64);
+        spawner.spawn(0, async move {
+            let end = scene.plan.seconds * 1_000;
+            scene.time.sleep(dice.between(0, 5_000)).await;
+            while scene.time.ms() < end {
+                session(&library, &scene, owner, &mut dice).await;
+                scene.time.sleep(dice.between(500, 20_000)).await;
+            }
+        });
+    }
+}
+
+/// One session of an owner, on a random host for each call, as behind a load balancer.
+async fn session(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, dice: &mut Dice) {
+    let hash = token(owner);
+    let consumer = consumer(owner);
+    let model = dice.below(3);
+    let mut host = 1 + dice.below(scene.plan.hosts);
+    let candidates = {
+        let process = library.on(host);
+        let mut accounts: Vec<usize> = (0..scene.accounts()).collect();
+        dice.shuffle(&mut accounts);
+        accounts.into_iter().map(|account| process.handle(&scene.target(account, model))).collect()
+    };
+    let mut ask = AcquireLease { owner: hash, consumer: consumer.clone(), candidates, ttl: None };
+    let mut waited_until: Option<i64> = None;
+    let generation = loop {
+        if scene.time.ms() >= scene.plan.seconds * 1_000 {
+            return;
+        }
+        match library.on(host).library.leases().acquire(&ask).await {
+            Ok(Acquired::Acquired(view) | Acquired::Reused(view) | Acquired::Transitioned(view)) => break view.generation,
+            Ok(Acquired::CapacityUnavailable { retry_at, .. }) => {
+                let wall = scene.time.moment(0).wall.0;
+                if waited_until.is_some_and(|until| wall > until + 5_000) {
+                    // Others were faster; with twenty owners for eight accounts that is no wonder.
+                    waited_until = None;
+                }
+                waited_until.get_or_insert(retry_at.0);
+                let wait = (retry_at.0 - wall).clamp(200, 5_000);
+                scene.time.sleep(wait).await;
+            }
+            Ok(_) | Err(_) => scene.time.sleep(1_000).await,
+        }
+        let next = 1 + dice.below(scene.plan.hosts);
+        if next != host {
+            // Handles belong to a process.
+            host = next;
+            let process = library.on(host);
+            let mut accounts: Vec<usize> = (0..scene.accounts()).collect();
+            dice.shuffle(&mut accounts);
+            ask.candidates =
+                accounts.into_iter().map(|account| process.handle(&scene.target(account, model))).collect();
+        }
+    };
+    let turns = dice.between(1, 40);
+    let mut renewed_at = scene.time.ms();
+    if !held(library, scene, owner, host, generation).await {
+        return;
+    }
+    for turn in 0..turns {
+        if scene.time.ms() >= scene.plan.seconds * 1_000 {
+            break;
+        }
+        if scene.time.ms() - renewed_at > 40_000 {
+            renewed_at = scene.time.ms();
+            let lost = dice.chance(50_000);
+            let host = 1 + dice.below(scene.plan.hosts);
+            let leases = library.on(host).library.leases();
+            if !lost && leases.renew(hash, &consumer, generation, None).await == Ok(Renewed::Stale) {
+                scene.log.note(What::Unleased { owner });
+                return;
+            }
+        }
+        if !held(library, scene, owner, host, generation).await {
+            scene.log.note(What::Unleased { owner });
+            return;
+        }
+        let now = scene.time.ms();
+        let number = 1_000_000 + owner as u64 * 100_000 + u64::try_from(turn).unwrap_or(0) + (generation << 40);
+        let request = Request {
+            number,
+            host: 1 + dice.below(scene.plan.hosts),
+            model,
+            consumer: owner,
+            session: None,
+            hostile: false,
+            lease: Some((hash, generation)),
+            possible: None,
+            purpose: Purpose::Production,
+            only: None,
+            arrives: now,
+            deadline: now + 60_000,
+            cancels: None,
+            first_token: dice.first_token(),
+            rest: dice.between(0, 4_000),
+            stream: false,
+        };
+        Rc::clone(scene).serve(request).await;
+        scene.time.sleep(dice.between(100, 15_000)).await;
+    }
+    let host = 1 + dice.below(scene.plan.hosts);
+    let leases = library.on(host).library.leases();
+    scene.log.note(What::Unleased { owner });
+    let _released = leases.release(hash, &consumer, generation, EndReason::OwnerExit).await;
+}
+
+/// Whether the owner still holds its lease; notes what it holds.
+async fn held(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, host: usize, generation: u64) -> bool {
+    let leases = library.on(host).library.leases();
+    match leases.status(token(owner), &consumer(owner), generation).await {
+        Ok(Status::Active(view, _, connection)) => {
+            let account = number(connection.as_str());
+            scene.log.note(What::Leased { owner, account, generation: view.generation, until: view.expires_at.0 });
+            true
+        }
+        _ => false,
+    }
+}
+
+fn token(owner: usize) -> OwnerHash {
+    let mut bytes = [7_u8; 32];
+    bytes[0] = u8::try_from(owner).unwrap_or(0);
+    OwnerToken::from_entropy(bytes).hash()
+}

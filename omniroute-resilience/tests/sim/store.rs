@@ -1,0 +1,250 @@
+//! A store around a store: every host reaches it through its own handle; it can be slow, frozen, lose everything,
+//! or be cut off from a host that died. Every change of a layer's record becomes a fact, read by [`super::peek`].
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::FutureExt;
+use omniroute_core::{
+    Change as Put, Commit, Durability, Key, Record, ResilienceStore, StoreError, StoreTraits, UnixMs,
+};
+
+use crate::sim::facts::{Change, Who};
+use crate::sim::log::Log;
+use crate::sim::peek;
+use crate::sim::time::Time;
+
+/// What a newer version appends to its records.
+const NEWER: [u8; 6] = [0xde, 0xad, 0xbe, 0xef, 0x17, 0x71];
+
+/// How a store is broken on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Breakage {
+    /// Not at all.
+    #[default]
+    None,
+    /// Versions of breakers are not compared: two processes may both take the probe.
+    UnfencedBreakers,
+    /// Versions of connections and locks are not compared.
+    UnfencedAccounts,
+}
+
+/// What all handles share.
+pub(crate) struct Shared {
+    /// The store behind.
+    inner: Mutex<Arc<dyn ResilienceStore>>,
+    log: Log,
+    time: Time,
+    /// Nothing answers.
+    frozen: AtomicBool,
+    /// Every call takes this long, ms.
+    delay: AtomicI64,
+    /// Commits and reads so far.
+    pub(crate) commits: AtomicU64,
+    pub(crate) reads: AtomicU64,
+    /// Commits that touched a record of the three layers.
+    pub(crate) layer_commits: AtomicU64,
+    breakage: Breakage,
+}
+
+/// One host's way to the store.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    shared: Arc<Shared>,
+    alive: Arc<AtomicBool>,
+    /// A newer version of the library, which writes more into its records.
+    newer: bool,
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handle")
+    }
+}
+
+impl Shared {
+    /// Wraps a store.
+    pub(crate) fn new(inner: Arc<dyn ResilienceStore>, log: Log, time: Time, breakage: Breakage) -> Arc<Shared> {
+        Arc::new(Shared {
+            inner: Mutex::new(inner),
+            log,
+            time,
+            frozen: AtomicBool::new(false),
+            delay: AtomicI64::new(0),
+            commits: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
+            layer_commits: AtomicU64::new(0),
+            breakage,
+        })
+    }
+
+    /// A new process's handle.
+    pub(crate) fn handle(self: &Arc<Shared>, newer: bool) -> Handle {
+        Handle { shared: Arc::clone(self), alive: Arc::new(AtomicBool::new(true)), newer }
+    }
+
+    /// Commits to records of the three layers, and reads.
+    pub(crate) fn traffic(&self) -> (u64, u64) {
+        (self.layer_commits.load(Ordering::Relaxed), self.reads.load(Ordering::Relaxed))
+    }
+
+    /// Slots that are still in the store.
+    pub(crate) fn held_slots(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let inner = self.inner();
+        let mut visit = |key: &Key, record: &Record| found.push(format!("{key} is still held: {:?}", record.value));
+        let scanned = inner.scan("sl/", &mut visit).now_or_never();
+        drop(scanned);
+        found
+    }
+
+    /// Stops or resumes answering.
+    pub(crate) fn freeze(&self, frozen: bool) {
+        self.frozen.store(frozen, Ordering::Relaxed);
+    }
+
+    /// Every call takes this long from now on.
+    pub(crate) fn slow(&self, ms: i64) {
+        self.delay.store(ms, Ordering::Relaxed);
+    }
+
+    /// Another store takes its place: an empty restart.
+    pub(crate) fn replace(&self, inner: Arc<dyn ResilienceStore>) {
+        *self.inner.lock().unwrap_or_else(PoisonError::into_inner) = inner;
+    }
+
+    fn inner(&self) -> Arc<dyn ResilienceStore> {
+        Arc::clone(&self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn unfenced(&self, key: &Key) -> bool {
+        match self.breakage {
+            Breakage::None => false,
+            Breakage::UnfencedBreakers => matches!(key, Key::Breaker { .. }),
+            Breakage::UnfencedAccounts => matches!(key, Key::Connection(..) | Key::Lockout { .. }),
+        }
+    }
+
+    fn changed(&self, key: &Key, old: Option<&Record>, new: Option<&[u8]>) {
+        let Some(who) = peek::who(key) else { return };
+        let broken = "a record of the library must be readable";
+        let old = old.map(|record| record.value.clone());
+        match who {
+            Who::Breaker(number) => {
+                let old = old.map_or_else(Default::default, |bytes| peek::breaker(&bytes).expect(broken));
+                let new = new.map_or_else(Default::default, |bytes| peek::breaker(bytes).expect(broken));
+                self.log.changed(Change::Breaker { who: number, old, new });
+            }
+            Who::Account(number) => {
+                let old = old.map_or_else(Default::default, |bytes| peek::account(&bytes).expect(broken));
+                let new = new.map_or_else(Default::default, |bytes| peek::account(bytes).expect(broken));
+                self.log.changed(Change::Account { who: number, old, new });
+            }
+            Who::Lock(..) => {
+                let old = old.map_or_else(Default::default, |bytes| peek::lock(&bytes).expect(broken));
+                let new = new.map_or_else(Default::default, |bytes| peek::lock(bytes).expect(broken));
+                self.log.changed(Change::Lock { who, old, new });
+            }
+        }
+    }
+}
+
+impl Handle {
+    /// The process behind this handle is dead: nothing it still does arrives.
+    pub(crate) fn cut(&self) {
+        self.alive.store(false, Ordering::Relaxed);
+    }
+
+    /// A newer version appends to what it writes; an older one must keep what it does not know.
+    fn mix_versions(&self, value: &mut bytes::Bytes, before: Option<&Record>) {
+        let has = |value: &[u8]| value.ends_with(&NEWER);
+        if self.newer && !has(value) {
+            let mut longer = value.to_vec();
+            longer.extend_from_slice(&NEWER);
+            *value = longer.into();
+        } else if before.is_some_and(|record| has(&record.value)) && !has(value) {
+            let at = self.shared.time.ms();
+            let text = "an older version dropped what a newer one wrote".to_owned();
+            self.shared.log.lock().watch.broke("tail", at, text);
+        }
+    }
+
+    async fn pass(&self) -> Result<(), StoreError> {
+        if !self.alive.load(Ordering::Relaxed) {
+            return Err(StoreError::Unavailable("this process is dead".to_owned()));
+        }
+        let delay = self.shared.delay.load(Ordering::Relaxed);
+        if delay > 0 {
+            self.shared.time.sleep(delay).await;
+        }
+        if self.shared.frozen.load(Ordering::Relaxed) {
+            // A client gives up after 50 ms.
+            self.shared.time.sleep(50).await;
+            return Err(StoreError::Timeout(50));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait::async_trait]
+impl ResilienceStore for Handle {
+    fn traits(&self) -> StoreTraits {
+        self.shared.inner().traits()
+    }
+
+    async fn get(&self, keys: &[Key]) -> Result<(Vec<Option<Record>>, UnixMs), StoreError> {
+        self.pass().await?;
+        self.shared.reads.fetch_add(1, Ordering::Relaxed);
+        self.shared.inner().get(keys).await
+    }
+
+    async fn commit(
+        &self,
+        changes: &[Put],
+        not_after: Option<UnixMs>,
+        durability: Durability,
+    ) -> Result<(Commit, UnixMs), StoreError> {
+        self.pass().await?;
+        let inner = self.shared.inner();
+        let keys: Vec<Key> = changes.iter().map(|change| change.key().clone()).collect();
+        let (before, _) = inner.get(&keys).await?;
+        let mut changes = changes.to_vec();
+        for (change, before) in changes.iter_mut().zip(&before) {
+            if self.shared.unfenced(change.key())
+                && let Put::Put { expected, .. } | Put::Check { expected, .. } = change
+            {
+                *expected = before.as_ref().map(|record| record.version);
+            }
+            if let Put::Put { key, value, .. } = change
+                && peek::who(key).is_some()
+            {
+                self.mix_versions(value, before.as_ref());
+            }
+        }
+        let (done, time) = inner.commit(&changes, not_after, durability).await?;
+        if let Commit::Done(_) = done {
+            self.shared.commits.fetch_add(1, Ordering::Relaxed);
+            if keys.iter().any(|key| peek::who(key).is_some()) {
+                self.shared.layer_commits.fetch_add(1, Ordering::Relaxed);
+            }
+            for (change, before) in changes.iter().zip(&before) {
+                match change {
+                    Put::Put { key, value, .. } => self.shared.changed(key, before.as_ref(), Some(value)),
+                    Put::Delete { key, .. } => self.shared.changed(key, before.as_ref(), None),
+                    Put::Check { .. } => {}
+                }
+            }
+        }
+        Ok((done, time))
+    }
+
+    async fn scan(
+        &self,
+        prefix: &str,
+        visit: &mut (dyn for<'r> FnMut(&'r Key, &'r Record) + Send),
+    ) -> Result<UnixMs, StoreError> {
+        self.pass().await?;
+        self.shared.inner().scan(prefix, visit).await
+    }
+}
