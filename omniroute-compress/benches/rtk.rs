@@ -1,14 +1,12 @@
 //! Throughput of the engine for command output, by kind of output and on large and odd texts.
 //!
-//! `cargo bench -p omniroute-compress --bench rtk [-- --smoke]`. CPU time of one thread, the request around the text
-//! included; the best of several runs.
+//! `cargo bench -p omniroute-compress --bench rtk [-- --smoke]`. CPU time of one thread in the engine, without the
+//! request around the text; the best of several runs.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 #[path = "../tests/rtk/corpus.rs"]
-mod corpus;
-#[path = "../tests/rtk/judge.rs"]
 #[expect(dead_code, reason = "the report uses the rest")]
-mod judge;
+mod corpus;
 #[path = "../tests/rtk/oracle.rs"]
 #[expect(dead_code, reason = "the report uses the rest")]
 mod oracle;
@@ -17,16 +15,36 @@ use std::fmt::Write as _;
 
 use corpus::{GROUPS, Output, group};
 use cpu_time::ThreadTime;
-use judge::{engine, sent};
-use omniroute_compress::Compress;
+use omniroute_compress::{Parts, Settings};
+use omniroute_core::{
+    ChatRequest, CompressionEngine, EngineContext, Estimator, MemoryBlobs, Principal, SegmentView,
+    Transcript, wire,
+};
 
-fn best(runs: usize, mut work: impl FnMut()) -> f64 {
-    let once = |work: &mut dyn FnMut()| {
-        let start = ThreadTime::now();
-        work();
-        start.elapsed().as_secs_f64()
-    };
-    (0..runs).map(|_| once(&mut work)).fold(f64::MAX, f64::min)
+/// Seconds in the engine for one output: class, terminal, renderer, assembly.
+fn once(engine: &dyn CompressionEngine, output: &Output) -> f64 {
+    let command = serde_json::json!({ "command": output.command }).to_string();
+    let body = serde_json::json!({"messages": [
+        {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "bash", "arguments": command}}]},
+        {"role": "tool", "tool_call_id": "c", "content": output.text},
+    ]});
+    let request = ChatRequest::parse(wire::OPENAI_CHAT, body.to_string()).unwrap();
+    let transcript = Transcript::of(&request).unwrap();
+    let segments = transcript.segments();
+    let text = segments.last().unwrap().original();
+    let view = SegmentView::new(segments, text, None).unwrap();
+    let (counter, blobs, principal) =
+        (Estimator::for_model(""), MemoryBlobs::default(), Principal::default());
+    let cx = EngineContext::new(&counter, &blobs, &principal);
+    let start = ThreadTime::now();
+    let edit = engine.segment(&view, &cx);
+    let took = start.elapsed().as_secs_f64();
+    drop(edit.unwrap());
+    took
+}
+
+fn best(runs: usize, engine: &dyn CompressionEngine, output: &Output) -> f64 {
+    (0..runs).map(|_| once(engine, output)).fold(f64::MAX, f64::min)
 }
 
 fn row(name: &str, bytes: usize, seconds: f64) {
@@ -71,29 +89,30 @@ fn output(text: String, command: &str) -> Output {
     }
 }
 
-fn measure(engine: &Compress, name: &str, outputs: &[Output], runs: usize) {
+fn measure(engine: &dyn CompressionEngine, name: &str, outputs: &[Output], runs: usize) {
     let bytes = outputs.iter().map(|o| o.text.len()).sum();
-    let seconds = best(runs, || outputs.iter().for_each(|o| drop(sent(engine, o, true))));
-    row(name, bytes, seconds);
+    row(name, bytes, outputs.iter().map(|o| best(runs, engine, o)).sum());
 }
 
 fn main() {
     let smoke = std::env::args().any(|a| a == "--smoke");
     let runs = if smoke { 1 } else { 7 };
-    let engine = engine("standard");
+    let entry = omniroute_compress::engine("rtk").unwrap();
+    let engine = (entry.build)(&Settings::default(), &Parts::default());
+    let engine = engine.as_ref();
     let outputs = corpus::read(&corpus::folder());
     println!("| what | MB | ms | MB/s |\n| --- | ---: | ---: | ---: |");
-    measure(&engine, "whole corpus", &outputs, runs);
+    measure(engine, "whole corpus", &outputs, runs);
     for (n, (name, _, _)) in GROUPS.iter().enumerate() {
         let own: Vec<Output> = outputs.iter().filter(|o| group(&o.class) == n).cloned().collect();
         if !own.is_empty() {
-            measure(&engine, name, &own, runs);
+            measure(engine, name, &own, runs);
         }
     }
     let large: &[usize] = if smoke { &[1] } else { &[1, 10] };
     for mb in large {
         measure(
-            &engine,
+            engine,
             &format!("log of {mb} MB"),
             &[output(log(mb * 1_000_000), "docker logs api")],
             runs.min(3),
@@ -108,12 +127,11 @@ fn main() {
         ("brackets", "(".repeat(1_000_000)),
         ("equal lines", lines("waiting for the database to come up", 30_000)),
     ] {
-        measure(&engine, name, &[output(text, "make all")], runs.min(3));
+        measure(engine, name, &[output(text, "make all")], runs.min(3));
     }
     let small: Vec<Output> =
         outputs.iter().filter(|o| (3_500..4_600).contains(&o.text.len())).cloned().collect();
-    let mut times: Vec<f64> =
-        small.iter().map(|o| best(runs, || drop(sent(&engine, o, true))) * 1e6).collect();
+    let mut times: Vec<f64> = small.iter().map(|o| best(runs, engine, o) * 1e6).collect();
     times.sort_by(f64::total_cmp);
     println!(
         "\nresults of about 4 KB: p50 {:.0} us, max {:.0} us",

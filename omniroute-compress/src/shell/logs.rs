@@ -8,13 +8,30 @@ use super::stamps::{clock, date_time, digits, one_of, syslog_stamp, trim, uptime
 
 /// Fewest records of a log.
 const MIN_RECORDS: usize = 8;
+/// Bytes at the start and at the end of a large text that decide.
+const HEAD: usize = 64 << 10;
+const TAIL: usize = 16 << 10;
 
 /// True when at least eight lines and four fifths of the non-blank lines start a log record.
 ///
-/// Lines of a stack trace below a record count for neither side, as long as they are not the majority.
+/// Lines of a stack trace below a record count for neither side, as long as they are not the majority. Of a large text
+/// the head and the tail are looked at, and both must be a log.
 pub(crate) fn is_log(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let (Some(head), Some(tail)) = (bytes.get(..HEAD), bytes.get(bytes.len().saturating_sub(TAIL)..)) else {
+        return is_log_part(bytes);
+    };
+    if bytes.len() <= HEAD + TAIL {
+        return is_log_part(bytes);
+    }
+    let head = head.get(..memchr::memrchr(b'\n', head).unwrap_or(HEAD)).unwrap_or(head);
+    let tail = tail.get(memchr::memchr(b'\n', tail).map_or(0, |at| at + 1)..).unwrap_or(tail);
+    is_log_part(head) && is_log_part(tail)
+}
+
+fn is_log_part(bytes: &[u8]) -> bool {
     let (mut lines, mut records, mut attached) = (0_usize, 0_usize, 0_usize);
-    for line in text.as_bytes().split(|byte| *byte == b'\n') {
+    for line in bytes.split(|byte| *byte == b'\n') {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
