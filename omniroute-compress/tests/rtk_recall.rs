@@ -78,6 +78,18 @@ fn aggressive_with_and_without_the_command() {
     check("aggressive", false, 52.5, 90.0);
 }
 
+/// Outputs that were recorded for this project: the tools are others, the laws the same.
+#[test]
+fn other_captures_lose_nothing() {
+    let outputs = corpus::read(&corpus::folder().with_file_name("rtk-captures"));
+    assert!(outputs.len() >= 500, "{} outputs", outputs.len());
+    for (level, known) in [("minimal", true), ("standard", true), ("standard", false), ("aggressive", true)] {
+        let (sum, missing) = run(level, known, &outputs);
+        assert!(missing.is_empty(), "{} facts lost at {level}:\n{}", missing.len(), missing.join("\n"));
+        assert!(sum.recall.percent(2) >= 98.0, "tier 2 at {level}: {:.2} %", sum.recall.percent(2));
+    }
+}
+
 /// The same judge catches an engine that drops what it should keep.
 #[test]
 fn a_broken_twin_is_caught() {

@@ -83,7 +83,8 @@ pub(crate) fn run(
         Detected::One(one) => part(input, one, &shown, level, filters, keep, &mut ran)?,
         // A part that must stay byte for byte cannot be taken from a text in which something was overwritten.
         Detected::Sections(parts)
-            if matches!(shown, Cow::Owned(_)) && parts.iter().any(|(_, one)| stays(input, one)) =>
+            if matches!(shown, Cow::Owned(_))
+                && parts.iter().any(|part| stays(input, part, &shown, filters)) =>
         {
             return Err("unknown_class");
         }
@@ -141,7 +142,7 @@ fn part(
 ) -> Result<(), &'static str> {
     let one = &refined(one);
     ran.class = one.class;
-    if let Some(reason) = reason_to_stay(input, one) {
+    if let Some(reason) = reason_to_stay(input, one, text, filters) {
         return Err(reason);
     }
     let level = if one.detail && !render::is_lossless(one.class) { level.gentler() } else { level };
@@ -163,30 +164,47 @@ fn part(
 }
 
 /// Why a part must stay byte for byte, if it must.
-fn reason_to_stay(input: &Input<'_>, one: &Detection) -> Option<&'static str> {
+fn reason_to_stay(
+    input: &Input<'_>,
+    one: &Detection,
+    text: &str,
+    filters: &FilterSet,
+) -> Option<&'static str> {
     let certain = matches!(input.class, ResultClass::Command | ResultClass::Log);
     match one.class {
         detect::FILE_VIEW => Some("file_view"),
-        detect::UNKNOWN if !certain => Some("unknown_class"),
+        detect::UNKNOWN if !certain && !is_claimed(input, one, text, filters) => Some("unknown_class"),
         detect::STRUCTURED if input.command.is_none() && input.argv.is_none() => Some("structured"),
         _ => None,
     }
 }
 
-fn stays(input: &Input<'_>, one: &Detection) -> bool {
-    reason_to_stay(input, &refined(one)).is_some()
+/// Whether a filter of the user or the project is for an output that nothing else knows.
+fn is_claimed(input: &Input<'_>, one: &Detection, text: &str, filters: &FilterSet) -> bool {
+    if !filters.has_custom() {
+        return false;
+    }
+    let words: Vec<&str> = one.words.iter().map(String::as_str).collect();
+    let out = Output { words: &words, exit_code: input.exit_code, ..Output::new(text, Level::Minimal) };
+    filters.choose(one.class, &out).is_some()
 }
 
-/// `blame` prints lines of a file, each with its origin, which a renderer can show once for several lines.
+fn stays(input: &Input<'_>, part: &(Range<usize>, Detection), shown: &str, filters: &FilterSet) -> bool {
+    let (range, one) = part;
+    let text = shown.get(range.clone()).unwrap_or("");
+    reason_to_stay(input, &refined(one), text, filters).is_some()
+}
+
+/// What a renderer shows although its form says otherwise: `blame` prints lines of a file, each with its origin;
+/// `go test -json` prints the events of a test run.
 fn refined(one: &Detection) -> Detection {
-    let blame = matches!(
-        one.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice(),
-        ["git", "blame" | "annotate", ..]
-    );
-    match blame && one.class == detect::FILE_VIEW && !one.partial {
-        true => Detection { class: "git-blame", confidence: 90, ..one.clone() },
-        false => one.clone(),
-    }
+    let words: Vec<&str> = one.words.iter().map(String::as_str).take(3).collect();
+    let class = match (one.class, words.as_slice()) {
+        (detect::FILE_VIEW, ["git", "blame" | "annotate", ..]) if !one.partial => "git-blame",
+        (detect::STRUCTURED, ["go", "test", ..]) => "test-go",
+        _ => return one.clone(),
+    };
+    Detection { class, confidence: 90, ..one.clone() }
 }
 
 /// Outputs up to this size keep every line: a reader takes them in at a glance.

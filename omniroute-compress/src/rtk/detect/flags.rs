@@ -193,9 +193,7 @@ mod tests {
             "pytest --tb=long -q",
             "pytest -l",
             "curl -v x",
-            "go test -v ./...",
             "gradle test --stacktrace",
-            "vitest run --reporter=verbose",
             "gh pr view 1 --comments",
             "psql -x -c y",
             "pytest -rA",
@@ -203,6 +201,8 @@ mod tests {
             assert!(detail(&words(yes)), "{yes}");
         }
         for no in [
+            "go test -v ./...",
+            "vitest run --reporter=verbose",
             "grep -v x y",
             "ls -l",
             "pytest -x",

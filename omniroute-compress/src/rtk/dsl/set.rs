@@ -206,6 +206,11 @@ impl FilterSet {
         custom.chain(self.inner.builtins.iter().map(|b| (b.file.id, FilterSource::Builtin)))
     }
 
+    /// Whether there are filters of the user or the project.
+    pub(crate) fn has_custom(&self) -> bool {
+        !self.inner.custom.is_empty()
+    }
+
     /// Whether there is a built-in filter of this id, used or not.
     pub(crate) fn is_builtin(&self, id: &str) -> bool {
         builtin_id(id)

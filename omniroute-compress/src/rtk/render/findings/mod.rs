@@ -67,5 +67,7 @@ pub(crate) const RENDERERS: &[(&str, Render)] = &[
     ("build-webpack", bundle::webpack),
 ];
 
+pub(crate) use rustc::mark_diagnostics;
+
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,7 @@ pub(super) struct Row<'t> {
 enum Change<'t> {
     /// Lines changed, `+` and `-` of the bar.
     Lines(u64, u64, u64),
-    /// `Bin 0 -> 12 bytes`, `Unmerged`.
+    /// `Bin`, `Unmerged`.
     Other(&'t str),
 }
 
@@ -30,6 +30,9 @@ pub(super) fn row(line: &str) -> Option<Row<'_>> {
     let (path, change) = (path.strip_suffix(' ')?.trim(), change.strip_prefix("| ")?.trim());
     if path.is_empty() || path.starts_with('|') || path.starts_with("* ") {
         return None;
+    }
+    if change.starts_with("Bin ") {
+        return None; // sizes before and after: the line stays
     }
     if change.starts_with("Bin") || change == "Unmerged" {
         return Some(Row { path, change: Change::Other(change) });
@@ -147,17 +150,23 @@ mod tests {
         for (lines, expected) in [
             (" a.rs | 5 ++---\n", " a.rs +2 -3"),
             (" x/a.rs  |  15 +++++--\n x/b.rs | 3 +++\n y/c | 0\n", " x/: a.rs 15 +-, b.rs +3\n y/c 0"),
-            (
-                " x/{a => b}/c | 2 +-\n x/d | Bin 0 -> 12 bytes\n",
-                " x/{a => b}/c +1 -1\n x/d Bin 0 -> 12 bytes",
-            ),
+            (" x/{a => b}/c | 2 +-\n x/d | Unmerged\n", " x/{a => b}/c +1 -1\n x/d Unmerged"),
             (" .../long/name.rs | 400 ------\n", " .../long/name.rs -400"),
             (" a | b | 1 +\n", " a | b +1"),
             ("9\t3\tx/a\n0\t2\tx/b\n-\t-\tx/c\n0\t0\td\n", " x/: a +9 -3, b -2, c Bin\n d 0"),
         ] {
             assert_eq!(shown(lines), expected, "{lines}");
         }
-        for line in ["a | 1 +", " a | 1 x", " a 1 +", " | 1 +", "", " 3 files changed", " | a | 1 +"] {
+        for line in [
+            "a | 1 +",
+            " a | 1 x",
+            " a 1 +",
+            " | 1 +",
+            "",
+            " x/d | Bin 0 -> 12 bytes",
+            " 3 files changed",
+            " | a | 1 +",
+        ] {
             assert!(row(line).is_none(), "{line}");
         }
         assert!(

@@ -15,7 +15,10 @@ pub(crate) fn render(out: &Output<'_>, draft: &mut Draft) -> Verdict {
     let found = hits.iter().flatten().count();
     let lines = out.lines.iter().filter(|l| !l.trim_ascii().is_empty() && **l != "--").count();
     if found * 10 < lines * 8 || found == 0 {
-        return long_lines(out, draft);
+        return match under_headings(out, draft) {
+            Verdict::Done => Verdict::Done,
+            Verdict::NotMine => long_lines(out, draft),
+        };
     }
     if out.level == Level::Minimal {
         return Verdict::Done;
@@ -170,6 +173,34 @@ fn group(
     }
 }
 
+/// `rg --heading`: a path on a line of its own and `12:text` under it. The common indentation of a file's hits goes.
+fn under_headings(out: &Output<'_>, draft: &mut Draft) -> Verdict {
+    let number = |i: usize| label(out.line(i), b':').or_else(|| label(out.line(i), b'-'));
+    let numbered = (0..out.len()).filter(|i| number(*i).is_some()).count();
+    if numbered < 3 || numbered * 10 < out.lines.iter().filter(|l| !l.trim_ascii().is_empty()).count() * 6 {
+        return Verdict::NotMine;
+    }
+    if out.level == Level::Minimal {
+        return Verdict::Done;
+    }
+    let mut i = 0;
+    while i < out.len() {
+        let end = (i..out.len()).find(|j| number(*j).is_none() && out.line(*j) != "--").unwrap_or(out.len());
+        let body = |j: usize| number(j).and_then(|n| out.line(j).get(n..)).unwrap_or("");
+        let blanks = |j: &usize| body(*j).len() - body(*j).trim_start_matches(' ').len();
+        let indent = (i..end).filter(|j| !body(*j).trim().is_empty()).map(|j| blanks(&j)).min().unwrap_or(0);
+        for j in (i..end).filter(|_| indent > 0) {
+            if let (Some(label), Some(text)) =
+                (number(j).and_then(|n| out.line(j).get(..n)), body(j).get(indent..))
+            {
+                draft.replace(j, &format!("{label}{text}"));
+            }
+        }
+        i = end.max(i + 1);
+    }
+    Verdict::Done
+}
+
 /// Hits without file names: only very long lines get shorter.
 fn long_lines(out: &Output<'_>, draft: &mut Draft) -> Verdict {
     if out.words.is_empty() || out.level == Level::Minimal {
@@ -227,6 +258,13 @@ mod tests {
             run(text, &["grep", "-rn", "fn new", "src"]).1,
             "src/a.rs:\n3:fn new() {\n9:    fn new_in() {\nsrc/b.rs:1:fn new() {}\n"
         );
+    }
+
+    #[test]
+    fn headings_stay_and_indentation_goes() {
+        let text = "src/a.rs\n3:    fn new() {\n9:        fn new_in() {\n\nsrc/b.rs\n1:fn new() {}\n";
+        let wanted = "src/a.rs\n3:fn new() {\n9:    fn new_in() {\n\nsrc/b.rs\n1:fn new() {}\n";
+        assert_eq!(run(text, &["rg", "--heading", "-n", "fn"]).1, wanted);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `cargo test` and libtest: all binaries in one count, failures whole, compiler messages as they are.
+//! `cargo test` and libtest: all binaries in one count, failures whole, compiler messages as of a build.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,6 +7,7 @@ use super::detail::cap;
 use super::lines::{has, hash, is_blank, is_number, is_short};
 use super::trace::fold_frames;
 use crate::rtk::kit::{Draft, Level, Output, Verdict, What};
+use crate::rtk::render::findings::mark_diagnostics;
 
 /// Renders what `cargo test` wrote.
 pub(crate) fn render(out: &Output<'_>, draft: &mut Draft) -> Verdict {
@@ -25,6 +26,9 @@ pub(crate) fn render(out: &Output<'_>, draft: &mut Draft) -> Verdict {
     let shown: HashSet<u64> = (0..out.len()).filter_map(|i| block(out.line(i))).map(hash).collect();
     let listed: HashSet<u64> =
         (0..out.len()).filter_map(|i| out.line(i).strip_prefix("    ")).map(hash).collect();
+    if built {
+        mark_diagnostics(out, draft, 0..out.len());
+    }
     cases(out, draft, &shown, &listed);
     details(out, draft);
     if out.level != Level::Minimal {
