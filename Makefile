@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test fmt clippy layering unit features doc fuzz-build smoke ready bench estimator rtk-report fuzz bless new-engine new-filter
+.PHONY: help demo test fmt clippy layering unit catalog-check features doc fuzz-build smoke ready bench estimator rtk-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
@@ -11,6 +11,7 @@ help:
 	@echo "make bench       figures of compression on this machine"
 	@echo "make estimator   error of the token estimator against exact counts"
 	@echo "make rtk-report  what the filters save and keep of the recorded outputs"
+	@echo "make catalog-check  the rules of the catalogue of providers and models"
 	@echo "make fuzz        two minutes of fuzzing (needs cargo-fuzz and nightly)"
 	@echo "make bless       rewrite the checked-in snapshots"
 	@echo "make new-engine NAME=x   file and line of a new engine"
@@ -19,7 +20,7 @@ help:
 demo:
 	$(CARGO) run --release -q -p replay-session
 
-test: fmt clippy layering unit features doc smoke
+test: fmt clippy layering unit catalog-check features doc smoke
 	@echo "all checks passed"
 
 ready: test
@@ -36,11 +37,15 @@ layering:
 unit:
 	$(CARGO) test --workspace
 
+catalog-check:
+	$(CARGO) run -q -p omniroute-providers --example catalog_check
+
 # Each feature alone must build.
 features:
 	$(CARGO) check -q -p omniroute-core --no-default-features
 	$(CARGO) check -q -p omniroute-core --features testing
 	$(CARGO) check -q -p omniroute-compress --no-default-features
+	$(CARGO) test -q -p omniroute-providers --features radar
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -q --workspace --no-deps

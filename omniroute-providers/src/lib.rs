@@ -5,8 +5,12 @@ mod catalog;
 mod check;
 mod cost;
 mod data;
+pub mod free_tiers;
 mod listing;
 mod prepare;
+#[cfg(feature = "radar")]
+pub mod radar;
+pub mod report;
 mod suggest;
 
 pub use availability::Availability;

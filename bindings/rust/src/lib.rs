@@ -5,6 +5,7 @@ mod edits;
 mod engine;
 pub mod error;
 mod host;
+mod paths;
 mod stats;
 #[cfg(feature = "tokens-exact")]
 mod tokens;
@@ -19,6 +20,7 @@ pub use error::Error;
 pub use host::Stopwatch;
 pub use omniroute_compress as compress;
 pub use omniroute_core as core;
+pub use paths::wire_of_path;
 pub use stats::Stats;
 #[cfg(feature = "tokens-exact")]
 pub use tokens::{ExactTokens, Vocabulary};

@@ -7,6 +7,10 @@ use clap::{Args, Parser, Subcommand};
 use omniroute_compress::Plan;
 use omniroute_core::wire::{self, WIRES, Wire};
 
+use crate::free_tiers::FreeTiersArgs;
+use crate::models::ModelsArgs;
+use crate::providers::ProvidersArgs;
+
 use crate::gain::GainArgs;
 use crate::rtk::{FolderArgs, RtkArgs};
 
@@ -19,7 +23,7 @@ Examples:
   omniroute count request.json
 
 Data goes to standard output, everything else to standard error.
-Exit codes: 0 done, 1 failed, 2 usage, 3 file not found, 4 file not allowed.")]
+Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 file not allowed.")]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -42,6 +46,24 @@ pub(crate) enum Command {
     /// total. Counts under ~tokens are estimates. Images and other media are not counted.
     #[command(verbatim_doc_comment)]
     Count(CountArgs),
+    /// Show what is free each month, and how long that may last
+    ///
+    /// Adds up what providers give away, each shared pool once. Credits that are given once, offers behind an identity
+    /// check and offers without a published number stand apart. The facts came with this release: their day and age
+    /// are shown, and nothing is asked over a network.
+    #[command(verbatim_doc_comment)]
+    FreeTiers(FreeTiersArgs),
+    /// List models with windows, prices and abilities
+    ///
+    /// All filters must hold. What is not known is a question mark and passes no filter on it.
+    #[command(verbatim_doc_comment)]
+    Models(ModelsArgs),
+    /// List providers and what can be called
+    ///
+    /// All filters must hold. State says whether omniroute can call it: built, needs-base-url, listed-only, not-yet, or
+    /// by-policy for those that are never called.
+    #[command(verbatim_doc_comment)]
+    Providers(ProvidersArgs),
     /// Add up what compression saved
     ///
     /// Reads receipts that `compress --receipt` or `--json` wrote. Prints one table of requests and engines and, for

@@ -24,7 +24,8 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     let input = input::read(args.source.file.as_deref(), args.quiet || args.json, &mut progress)?;
     progress.working("compressing");
     let (outcome, took) = timed(|| compress(args, form, input, filters));
-    let outcome = outcome?;
+    let mut outcome = outcome?;
+    args.plan.name().clone_into(&mut outcome.receipt.plan);
     progress.done();
 
     let refused = outcome.receipt.skipped.as_ref().filter(|skip| args.strict && skip.code != "off");
@@ -83,7 +84,12 @@ fn filters(args: &CompressArgs) -> Result<FilterSet, Failure> {
 
 fn compress(args: &CompressArgs, form: Form, input: Bytes, filters: FilterSet) -> Result<Outcome, Failure> {
     // One call remembers nothing. Whether what cannot be read is a failure is decided here, by the receipt.
-    let mut builder = Compress::builder().plan(args.plan.name()).memo(MemoLimits::none()).filters(filters);
+    // An original that is kept in memory could not be fetched back once the program is over.
+    let steps = args.plan.steps().iter().map(|step| match step.engine() {
+        "rtk" => step.clone().with("keep_original", "never"),
+        _ => step.clone(),
+    });
+    let mut builder = Compress::builder().steps(steps).memo(MemoLimits::none()).filters(filters);
     if let Some(model) = &args.source.model {
         builder = builder.tokenizer(Arc::new(Estimator::for_model(model)));
     }

@@ -11,7 +11,7 @@ use crate::terminal::{Colour, Paint};
 pub(crate) const FAILED: u8 = 1;
 /// The command line is wrong. The argument parser uses it by itself.
 pub(crate) const USAGE: u8 = 2;
-/// A file is not there.
+/// A file, or what was named, is not there.
 pub(crate) const NOT_FOUND: u8 = 3;
 /// A file may not be read or written.
 pub(crate) const NOT_ALLOWED: u8 = 4;
@@ -27,6 +27,11 @@ impl Failure {
     /// The operation failed.
     pub(crate) fn failed(message: impl Display) -> Failure {
         Failure { code: FAILED, message: message.to_string() }
+    }
+
+    /// What was named is not there.
+    pub(crate) fn not_found(message: impl Display) -> Failure {
+        Failure { code: NOT_FOUND, message: message.to_string() }
     }
 
     /// Options that do not go together.

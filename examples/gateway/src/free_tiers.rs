@@ -43,8 +43,7 @@ pub(crate) fn run(args: &FreeTiersArgs) -> Result<(), Failure> {
     let tiers = FreeTiers::embedded();
     let newest = || tiers.newest().ok_or_else(|| Failure::failed("there is no snapshot"));
     let snapshot = args.snapshot.map_or_else(newest, Ok)?;
-    let selection =
-        Selection { exclude_avoid: args.exclude_avoid, without_largest: args.without_largest };
+    let selection = Selection { exclude_avoid: args.exclude_avoid, without_largest: args.without_largest };
     let forecast = args.forecast.map(|days| {
         let mut settings = ForecastSettings::default();
         settings.horizon_days = days;
@@ -63,7 +62,10 @@ pub(crate) fn run(args: &FreeTiersArgs) -> Result<(), Failure> {
     write_out(data.as_bytes()).map(drop)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a program has its own clock; only the age of the facts depends on it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a program has its own clock; only the age of the facts depends on it"
+)]
 fn today() -> Day {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Day::of(UnixMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))

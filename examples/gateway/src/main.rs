@@ -8,9 +8,12 @@ mod columns;
 mod compress;
 mod count;
 mod exit;
+mod free_tiers;
 mod gain;
 mod input;
+mod models;
 mod progress;
+mod providers;
 mod report;
 mod rtk;
 mod table;
@@ -27,6 +30,9 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Compress(args) => compress::run(&args),
         Command::Count(args) => count::run(&args),
+        Command::FreeTiers(args) => free_tiers::run(&args),
+        Command::Models(args) => models::run(&args),
+        Command::Providers(args) => providers::run(&args),
         Command::Gain(args) => gain::run(&args),
         Command::Rtk(args) => rtk::run(&args),
     };

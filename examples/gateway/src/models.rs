@@ -153,6 +153,8 @@ mod tests {
             let printing = all.iter().filter(|line| line.can.contains(&name)).count();
             assert_eq!(catalog.list_models(&filter).len(), printing, "{name}");
         }
-        assert!(all.iter().flat_map(|line| &line.can).all(|can| ABILITIES.iter().any(|(name, _)| name == can)));
+        assert!(
+            all.iter().flat_map(|line| &line.can).all(|can| ABILITIES.iter().any(|(name, _)| name == can))
+        );
     }
 }

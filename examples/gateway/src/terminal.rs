@@ -22,9 +22,23 @@ pub(crate) struct Paint {
 impl Paint {
     /// For what is written to standard error.
     pub(crate) fn stderr() -> Paint {
+        Paint::on(io::stderr().is_terminal())
+    }
+
+    /// For what is written to standard output.
+    pub(crate) fn stdout() -> Paint {
+        Paint::on(io::stdout().is_terminal())
+    }
+
+    /// Whether there is colour.
+    pub(crate) fn is_on(self) -> bool {
+        self.on
+    }
+
+    fn on(terminal: bool) -> Paint {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Paint { on: io::stderr().is_terminal() && !set("NO_COLOR") && !dumb }
+        Paint { on: terminal && !set("NO_COLOR") && !dumb }
     }
 
     /// `text` in bold colour.
@@ -44,6 +58,12 @@ pub(crate) fn width() -> Option<usize> {
         return None;
     }
     console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
+}
+
+/// A table whose lines end at the edge of the terminal; on anything else as it is.
+pub(crate) fn fit(table: &str) -> String {
+    let Some(width) = width() else { return table.to_owned() };
+    table.lines().flat_map(|line| [console::truncate_str(line, width, "..."), "\n".into()]).collect()
 }
 
 /// Text of a request without characters that could steer a terminal.

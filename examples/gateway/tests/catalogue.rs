@@ -66,8 +66,12 @@ fn free_tiers_figures() {
     ] {
         assert_eq!(figure(options), tokens, "{options:?}");
     }
-    let old = json(&["free-tiers", "--json", "--snapshot", "2026-08-20", "--today", "2026-08-21", "--forecast"]);
-    assert_eq!((&old["monthly"], &old["age_days"], &old["stale"]), (&1_508_225_000.into(), &1.into(), &false.into()));
+    let old =
+        json(&["free-tiers", "--json", "--snapshot", "2026-08-20", "--today", "2026-08-21", "--forecast"]);
+    assert_eq!(
+        (&old["monthly"], &old["age_days"], &old["stale"]),
+        (&1_508_225_000.into(), &1.into(), &false.into())
+    );
     assert_eq!(old["forecast"]["horizon_days"], 30);
     // Without a day to count to, the clock is asked: the facts cannot be from a day to come.
     assert!(json(&["free-tiers", "--json"])["age_days"].is_u64());

@@ -130,7 +130,7 @@ fn texts_are_compressed_as_the_output_of_a_tool() {
     for (args, input, engine) in [
         (vec!["compress"], json.as_str(), Some("rows x1")),
         (vec!["compress", "--as", "text"], json.as_str(), Some("rows x1")),
-        (vec!["compress", "--command", "make all"], colours.as_str(), Some("lite x1")),
+        (vec!["compress", "--command", "make all"], colours.as_str(), Some("rtk x1")),
         (vec!["compress"], colours.as_str(), None), // what printed it is not known
         (vec!["compress", "--command", "cat notes.txt"], colours.as_str(), None),
     ] {

@@ -42,7 +42,7 @@ fn what_compress_writes_can_be_added_up() {
 fn says_what_is_missing() {
     for (args, input, code, out, says) in [
         (vec!["gain", "--file", "-"], "", 0, "no data yet\n", ""),
-        (vec!["gain", "--file", "-"], "nothing\n", 1, "", "-:1: left out, not JSON, column 2"),
+        (vec!["gain", "--file", "-"], "nothing\n", 1, "", "-:1: left out, not JSON, column 1"),
         (vec!["gain", "--file", "-"], "[1]\n", 1, "", "there is no receipt in the file"),
         (vec!["gain", "--file", "no-such-file"], "", 3, "", "it does not exist"),
         (vec!["gain"], "", 2, "", "--file"),

@@ -221,7 +221,7 @@ fn a_repository_cannot_vouch_for_itself() {
 fn files_that_cannot_be_trusted_are_refused() {
     let place = Place::new("refuse", "schema_version = 2\n[filters.a]\ncolour = 1\n");
     let ran = place.run(&["rtk", "trust", "--yes"], b"");
-    assert!(ran.code == Some(1) && ran.out_text().contains("\"colour\" is not known"), "{ran:?}");
+    assert!(ran.code == Some(1) && ran.out_text().contains("key \"category\" is missing"), "{ran:?}");
     assert!(!exists(&place.root.join(".rtk/trust.json")));
     let ran = place.run(&["rtk", "trust", "filters.toml"], b"");
     assert!(
@@ -232,6 +232,19 @@ fn files_that_cannot_be_trusted_are_refused() {
     let ran = run(&["rtk", "trust", "--root", "no-such-folder"], b"");
     assert_eq!(ran.code, Some(3), "{}", ran.err);
     assert_eq!(run(&["rtk", "trust"], b"").err, "there are no filter files\n");
+}
+
+/// The program is over before anybody could fetch an original back.
+#[test]
+fn markers_name_no_original() {
+    let line = |n: usize| {
+        format!("2026-03-01T10:{:02}:{:02}Z INFO  served GET /items in {n} ms\n", n / 60 % 60, n % 60)
+    };
+    let log: String = (0..3000).map(line).collect();
+    let ran = run(&["compress", "--command", "kubectl logs web-1", "--json"], log.as_bytes());
+    assert!(ran.out_text().contains("[rtk: ") && !ran.out_text().contains(", id="), "{}", ran.out_text());
+    let receipt: Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!((&receipt["plan"], &receipt["dropped"]["recoverable_bytes"]), (&"safe".into(), &0.into()));
 }
 
 /// On a terminal the user is asked.

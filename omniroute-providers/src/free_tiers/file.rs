@@ -276,8 +276,16 @@ struct RawRow {
 #[derive(Deserialize)]
 struct RawRecord {
     as_of: Day,
-    #[serde(flatten)]
-    grant: Grant,
+    kind: GrantKind,
+    monthly: u64,
+    #[serde(default)]
+    credit: u64,
+    #[serde(default)]
+    pool: Option<String>,
+    #[serde(default)]
+    gate: Option<String>,
+    #[serde(default)]
+    hard_stop: bool,
 }
 
 fn row(raw: &RawValue) -> Result<FreeRow, String> {
@@ -287,7 +295,9 @@ fn row(raw: &RawValue) -> Result<FreeRow, String> {
         return Err(format!("{} lacks a provider or a model", name()));
     }
     let mut hist = Vec::with_capacity(raw.hist.len());
-    for RawRecord { as_of, grant } in raw.hist {
+    for record in raw.hist {
+        let RawRecord { as_of, kind, monthly, credit, pool, gate, hard_stop } = record;
+        let grant = Grant { kind, monthly, credit, pool, gate, hard_stop };
         sane(&grant).map_err(|what| format!("{}/{} {as_of}: {what}", raw.provider, raw.model))?;
         hist.push((as_of, grant));
     }

@@ -82,9 +82,7 @@ impl FreeTiersReport {
                 let days = if age == 1 { "day" } else { "days" };
                 let age = format!("as of {as_of}, {age} {days} old");
                 match self.status.stale {
-                    true => {
-                        style.warn(&format!("{age}: stale, offers change within {STALE_AFTER_DAYS} days"))
-                    }
+                    true => style.warn(&format!("{age}: stale, that is older than {STALE_AFTER_DAYS} days")),
                     false => age,
                 }
             }
@@ -286,7 +284,7 @@ mod tests {
         assert_eq!(head("2026-09-13", true), "as of 2026-09-12, 1 day old");
         assert_eq!(
             head("2026-10-12", false),
-            "as of 2026-09-12, 30 days old: stale, offers change within 14 days"
+            "as of 2026-09-12, 30 days old: stale, that is older than 14 days"
         );
         assert!(head("2026-10-12", true).starts_with("\u{1b}[33mas of 2026-09-12"));
         assert_eq!(head("2026-09-11", false), "as of 2026-09-12: a day to come, check the clock");

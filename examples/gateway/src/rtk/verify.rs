@@ -86,7 +86,7 @@ fn text(report: &VerifyReport, errors: &[&FilterError]) -> String {
             row.category.name().to_owned(),
             row.filters.to_string(),
             row.tests.to_string(),
-            format!("{} %", row.saved_pct),
+            if row.tests == 0 { "-".to_owned() } else { format!("{} %", row.saved_pct) },
         ]);
     }
     let sum = |value: fn(&omniroute_compress::rtk::CategoryReport) -> usize| {

@@ -58,7 +58,8 @@ pub(crate) fn session(name: &str) -> PathBuf {
 pub(crate) fn sessions() -> Vec<PathBuf> {
     let folder = session("");
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    files.retain(|f| f.extension().is_some_and(|e| e == "json"));
+    // `<name>.<wire>.json`; other files there are about the sessions.
+    files.retain(|f| f.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.split('.').count() == 3));
     files.sort();
     assert!(files.len() >= 6);
     files

@@ -1,0 +1,43 @@
+//! Which wire a request to a path speaks: what adapters look at before they touch a body.
+
+/// The wire of the API behind the path of a URL; `None` for everything that is no chat request.
+///
+/// ```
+/// use omniroute::wire_of_path;
+/// assert_eq!(wire_of_path("/v1/chat/completions"), Some("openai-chat"));
+/// assert_eq!(wire_of_path("/v1/embeddings"), None);
+/// ```
+pub fn wire_of_path(path: &str) -> Option<&'static str> {
+    const ENDINGS: &[(&str, &str)] = &[
+        ("/chat/completions", "openai-chat"),
+        ("/responses", "openai-responses"),
+        ("/messages", "anthropic-messages"),
+        (":generateContent", "gemini"),
+        (":streamGenerateContent", "gemini"),
+    ];
+    let path = path.trim_end_matches('/');
+    ENDINGS.iter().find(|(ending, _)| path.ends_with(ending)).map(|(_, wire)| *wire)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_paths_only() {
+        for (path, wire) in [
+            ("/v1/chat/completions/", Some("openai-chat")),
+            ("/openai/deployments/x/chat/completions", Some("openai-chat")),
+            ("/v1/responses", Some("openai-responses")),
+            ("/v1/messages", Some("anthropic-messages")),
+            ("/v1beta/models/gemini-2.5-pro:streamGenerateContent", Some("gemini")),
+            ("/v1/messages/count_tokens", None),
+            ("/v1/responses/resp_1/cancel", None),
+            ("/", None),
+            ("", None),
+        ] {
+            assert_eq!(wire_of_path(path), wire, "{path}");
+            assert!(wire.is_none_or(|id| omniroute_core::wire::by_id(id).is_some()));
+        }
+    }
+}
