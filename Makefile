@@ -76,3 +76,24 @@ new-engine:
 new-filter:
 	@test -n "$(NAME)" || { echo "say NAME=the-name"; exit 2; }
 	python3 .ci/new_filter.py "$(NAME)" "$(COMMAND)" "$(CATEGORY)"
+
+# The Python package; see bindings/python/tasks.py. Set up their environments themselves, under target/python.
+.PHONY: python python-adapters python-stubs python-dist python-measure tokens-exact
+python:
+	python3 bindings/python/tasks.py test
+
+python-adapters:
+	python3 bindings/python/tasks.py adapters
+
+python-stubs:
+	python3 bindings/python/tasks.py stubs
+
+python-dist:
+	python3 bindings/python/tasks.py dist
+
+python-measure:
+	python3 bindings/python/tasks.py measure
+
+# Exact token counts against the reference, over every recorded text.
+tokens-exact:
+	$(CARGO) test -q -p omniroute --features tokens-exact

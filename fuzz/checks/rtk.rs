@@ -10,13 +10,17 @@ pub fn output(bytes: &[u8]) -> Result<(), String> {
     let (command, text) = text.split_once('\n').unwrap_or(("", &text));
     for level in ["minimal", "standard", "aggressive"] {
         let step = Step::new("rtk").with("intensity", level);
-        let engine = Compress::builder().steps([step]).memo(MemoLimits::none()).build().map_err(|e| e.to_string())?;
+        let engine =
+            Compress::builder().steps([step]).memo(MemoLimits::none()).build().map_err(|e| e.to_string())?;
         let run = |text: &str| {
             let mut output = ToolOutput::new(text);
             if !command.is_empty() {
                 output = output.command(command);
             }
-            engine.compress_output(output, Moment::default()).map(|out| out.text.into_owned()).map_err(|e| e.to_string())
+            engine
+                .compress_output(output, Moment::default())
+                .map(|out| out.text.into_owned())
+                .map_err(|e| e.to_string())
         };
         let first = run(text)?;
         if first.len() > text.len() {

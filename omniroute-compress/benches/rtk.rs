@@ -62,7 +62,7 @@ fn log(bytes: usize) -> String {
     while text.len() < bytes {
         n += 1;
         let second = n / 20 % 60;
-        let level = if n % 997 == 0 { "WARN" } else { "INFO" };
+        let level = if n.is_multiple_of(997) { "WARN" } else { "INFO" };
         let _ = writeln!(
             text,
             "2026-01-15T10:{:02}:{second:02}.{:03}Z {level} worker-{} handled request id={n} in {} ms",
@@ -71,7 +71,7 @@ fn log(bytes: usize) -> String {
             n % 7,
             n % 311
         );
-        if n % 40_009 == 0 {
+        if n.is_multiple_of(40_009) {
             let _ = writeln!(text, "2026-01-15T10:00:00.000Z ERROR worker-1 lost connection to db-{n}");
         }
     }

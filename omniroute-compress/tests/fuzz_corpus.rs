@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 fn replay(target: &str, check: fn(&[u8]) -> Result<(), String>) -> usize {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in &paths {
         let bytes = std::fs::read(path).unwrap();

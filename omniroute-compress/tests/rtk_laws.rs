@@ -116,7 +116,8 @@ fn cut_outputs_keep_the_laws() {
             while !output.text.is_char_boundary(at) {
                 at += 1;
             }
-            for text in [&output.text[..at], &output.text[at..]] {
+            let (head, tail) = output.text.split_at(at);
+            for text in [head, tail] {
                 let cut = Output { text: text.to_owned(), ..output.clone() };
                 laws(&engine, &cut, true).unwrap_or_else(|e| panic!("{} cut at {at}: {e}", output.file));
             }

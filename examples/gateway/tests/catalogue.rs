@@ -1,4 +1,5 @@
 //! `free-tiers`, `models` and `providers`. Tables are compared with files; `BLESS=1` writes them anew.
+#![expect(clippy::unwrap_used, reason = "helpers of tests stop like tests")]
 
 mod common;
 

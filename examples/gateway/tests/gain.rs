@@ -1,5 +1,4 @@
 //! `omniroute gain`: tables, JSON and CSV over a file of receipts.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod common;
 

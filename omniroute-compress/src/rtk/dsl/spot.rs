@@ -63,7 +63,6 @@ mod tests {
     use super::super::reader::place;
     use super::super::set::FilterSet;
     use super::super::{json, toml};
-    use super::*;
 
     const TOML: &str = "schema_version = 2\n\n# \u{e4}\n[filters.a]\ncategory = \"generic\"\ncommands = [\"a\"]\nstrip_lines_matching = ['x']\n\n[[tests.a]]\nname = \"good\"\ninput = \"y\"\nexpected = \"y\"\n\n[[tests.a]]\nname = \"bad\"\ninput = \"y\"\nexpected = \"z\"\n";
 

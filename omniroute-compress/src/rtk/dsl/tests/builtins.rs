@@ -49,6 +49,6 @@ fn the_report_notices_a_missing_test_and_a_wrong_one() {
     assert!(own(false).0.contains(&"untested".to_owned()) && own(false).1.is_empty());
     assert_eq!(
         own(true).1,
-        ["project filters filters.toml: filter \"untested\": at least one test is missing"]
+        ["project filters filters.toml:2:10: filter \"untested\": at least one test is missing"]
     );
 }

@@ -264,7 +264,7 @@ fn a_failing_test_keeps_the_filter_out() {
     assert_eq!(
         messages(&loaded),
         [
-            "project filters filters.json: filter \"a\": test \"drops dashes\" failed: line 2 is \"c\", expected \"b\""
+            "project filters filters.json:2:19: filter \"a\": test \"drops dashes\" failed: line 2 is \"c\", expected \"b\""
         ]
     );
     let crate::rtk::dsl::FilterErrorKind::TestFailed { diff, actual, .. } = &loaded.errors[0].kind else {
@@ -277,7 +277,7 @@ fn a_failing_test_keeps_the_filter_out() {
     let loaded = toml(toml_text);
     assert_eq!(
         messages(&loaded),
-        ["project filters filters.toml: filter \"a\": test \"t\" failed: line 1 is \"x\", expected \"y\""]
+        ["project filters filters.toml:6:1: filter \"a\": test \"t\" failed: line 1 is \"x\", expected \"y\""]
     );
     assert!(custom(&loaded.set).is_empty(), "a TOML file loads as a whole or not at all");
 }
@@ -288,7 +288,7 @@ fn filters_that_hide_errors_are_refused() {
     assert_eq!(
         messages(&json(&text)),
         [
-            "project filters filters.json: filter \"tool\": filter hides error lines: \"POST /orders HTTP/1.1\" 502 (sample \"HTTP 5xx\")"
+            "project filters filters.json:1:1: filter \"tool\": filter hides error lines: \"POST /orders HTTP/1.1\" 502 (sample \"HTTP 5xx\")"
         ]
     );
     let allowed = text.replace("\"label\"", "\"allowHidingErrors\": true, \"label\"");
@@ -303,7 +303,7 @@ fn replacements_that_belittle_are_refused() {
     assert_eq!(
         messages(&json(&text)),
         [
-            "project filters filters.json: filter \"tool\": filter hides error lines: Severity: critical; 1 critical severity vulnerability (sample \"vulnerability\")"
+            "project filters filters.json:1:1: filter \"tool\": filter hides error lines: Severity: critical; 1 critical severity vulnerability (sample \"vulnerability\")"
         ]
     );
 }
@@ -316,7 +316,7 @@ fn results_that_change_again_are_refused() {
     assert_eq!(
         messages(&json(text)),
         [
-            "project filters filters.json: filter \"a\": test \"t (filtered twice)\" failed: line 1 is \"x\", expected \"xx\""
+            "project filters filters.json:3:19: filter \"a\": test \"t (filtered twice)\" failed: line 1 is \"x\", expected \"xx\""
         ]
     );
 }

@@ -136,6 +136,6 @@ fn the_same_id_twice_in_one_scope_is_refused() {
         .build();
     assert_eq!(
         messages(&loaded),
-        ["user filters two.json: filter \"a\": id \"a\" is already used by another filter"]
+        ["user filters two.json:1:1: filter \"a\": id \"a\" is already used by another filter"]
     );
 }
