@@ -44,7 +44,13 @@ pub enum Advice {
 }
 
 /// The table of what to do: by what blocks the pinned connection and for how long.
-pub fn advise(config: &AffinityConfig, blocked: Option<(Blocked, Option<Mono>)>, diversions: u32, may_wait: bool, now: Mono) -> Advice {
+pub fn advise(
+    config: &AffinityConfig,
+    blocked: Option<(Blocked, Option<Mono>)>,
+    diversions: u32,
+    may_wait: bool,
+    now: Mono,
+) -> Advice {
     use Blocked as B;
     let Some((reason, until)) = blocked else { return Advice::Use };
     match reason {
@@ -168,7 +174,8 @@ impl Pins {
         let mut inner = lock(&self.inner);
         inner.remove(&key);
         let own = inner.consumers.get(consumer);
-        let oldest_own = own.filter(|own| own.len() >= self.max_consumer).and_then(|own| own.values().next().copied());
+        let oldest_own =
+            own.filter(|own| own.len() >= self.max_consumer).and_then(|own| own.values().next().copied());
         if let Some(oldest) = oldest_own {
             inner.remove(&oldest);
         }
@@ -197,7 +204,14 @@ impl Pins {
     }
 
     /// A failure that moves the session. The store's record goes with the next look at the pin.
-    pub(crate) fn evict_local(&self, consumer: &Principal, session: &SessionId, target: &Target, now: Moment, core: &Core) {
+    pub(crate) fn evict_local(
+        &self,
+        consumer: &Principal,
+        session: &SessionId,
+        target: &Target,
+        now: Moment,
+        core: &Core,
+    ) {
         let key = session_key(consumer, &target.provider, session);
         let mut inner = lock(&self.inner);
         let Some(entry) = inner.entries.get_mut(&key) else { return };
@@ -215,7 +229,12 @@ impl Resilience {
     ///
     /// # Errors
     /// [`StoreError`] if the store had to be asked and did not answer; going on without a pin is right then.
-    pub async fn pin(&self, consumer: &Principal, provider: &ProviderId, session: &SessionId) -> Result<Option<Pin>, StoreError> {
+    pub async fn pin(
+        &self,
+        consumer: &Principal,
+        provider: &ProviderId,
+        session: &SessionId,
+    ) -> Result<Option<Pin>, StoreError> {
         let Some((key, ttl)) = self.pin_key(consumer, provider, session) else { return Ok(None) };
         let now = self.core.now();
         if let Some((pin, _)) = self.core.pins.look(&key, now.mono, self.core.max_age, ttl) {
@@ -241,7 +260,13 @@ impl Resilience {
     ///
     /// # Errors
     /// [`StoreError`] if the store did not answer.
-    pub async fn bind(&self, consumer: &Principal, provider: &ProviderId, session: &SessionId, proposed: &ConnectionId) -> Result<Option<Pin>, StoreError> {
+    pub async fn bind(
+        &self,
+        consumer: &Principal,
+        provider: &ProviderId,
+        session: &SessionId,
+        proposed: &ConnectionId,
+    ) -> Result<Option<Pin>, StoreError> {
         self.move_pin(consumer, provider, session, None, proposed).await
     }
 
@@ -249,7 +274,14 @@ impl Resilience {
     ///
     /// # Errors
     /// [`StoreError`] if the store did not answer.
-    pub async fn rebind(&self, consumer: &Principal, provider: &ProviderId, session: &SessionId, from: &Pin, to: &ConnectionId) -> Result<Option<Pin>, StoreError> {
+    pub async fn rebind(
+        &self,
+        consumer: &Principal,
+        provider: &ProviderId,
+        session: &SessionId,
+        from: &Pin,
+        to: &ConnectionId,
+    ) -> Result<Option<Pin>, StoreError> {
         self.move_pin(consumer, provider, session, Some(from.version), to).await
     }
 
@@ -257,7 +289,13 @@ impl Resilience {
     ///
     /// # Errors
     /// [`StoreError`] if the store did not answer.
-    pub async fn touch_pin(&self, consumer: &Principal, provider: &ProviderId, session: &SessionId, diverted: bool) -> Result<(), StoreError> {
+    pub async fn touch_pin(
+        &self,
+        consumer: &Principal,
+        provider: &ProviderId,
+        session: &SessionId,
+        diverted: bool,
+    ) -> Result<(), StoreError> {
         let Some((key, ttl)) = self.pin_key(consumer, provider, session) else { return Ok(()) };
         let now = self.core.now();
         if let Some((pin, written)) = self.core.pins.look(&key, now.mono, None, ttl)
@@ -289,7 +327,13 @@ impl Resilience {
     ///
     /// # Errors
     /// [`StoreError`] if the store did not answer.
-    pub async fn evict_pin(&self, consumer: &Principal, provider: &ProviderId, session: &SessionId, connection: &ConnectionId) -> Result<bool, StoreError> {
+    pub async fn evict_pin(
+        &self,
+        consumer: &Principal,
+        provider: &ProviderId,
+        session: &SessionId,
+        connection: &ConnectionId,
+    ) -> Result<bool, StoreError> {
         let Some((key, _)) = self.pin_key(consumer, provider, session) else { return Ok(false) };
         self.core.pins.forget(&key);
         let evicted = transact(&*self.core.store, vec![Key::Affinity(key)], |draft| {
@@ -307,7 +351,14 @@ impl Resilience {
         Ok(evicted)
     }
 
-    async fn move_pin(&self, consumer: &Principal, provider: &ProviderId, session: &SessionId, from: Option<u64>, to: &ConnectionId) -> Result<Option<Pin>, StoreError> {
+    async fn move_pin(
+        &self,
+        consumer: &Principal,
+        provider: &ProviderId,
+        session: &SessionId,
+        from: Option<u64>,
+        to: &ConnectionId,
+    ) -> Result<Option<Pin>, StoreError> {
         let Some((key, _)) = self.pin_key(consumer, provider, session) else { return Ok(None) };
         let ttl = self.core.config.affinity.ttl.signed();
         let (pin, moved) = transact(&*self.core.store, vec![Key::Affinity(key)], |draft| {
@@ -334,7 +385,12 @@ impl Resilience {
         Ok(Some(pin))
     }
 
-    fn pin_key(&self, consumer: &Principal, provider: &ProviderId, session: &SessionId) -> Option<([u8; 32], u64)> {
+    fn pin_key(
+        &self,
+        consumer: &Principal,
+        provider: &ProviderId,
+        session: &SessionId,
+    ) -> Option<([u8; 32], u64)> {
         let ttl = self.core.config.affinity.ttl.as_ms().saturating_mul(1_000_000);
         (ttl > 0).then(|| (session_key(consumer, provider, session), ttl))
     }
@@ -374,7 +430,11 @@ mod tests {
             (Some((B::Breaker, at(900))), 5, true, Advice::Divert),
             (Some((B::Slots, None)), 0, true, Advice::Divert),
         ] {
-            assert_eq!(advise(&config, blocked, diversions, may_wait, now), expected, "{blocked:?} {diversions}");
+            assert_eq!(
+                advise(&config, blocked, diversions, may_wait, now),
+                expected,
+                "{blocked:?} {diversions}"
+            );
         }
     }
 

@@ -18,7 +18,9 @@ pub struct ConfigError {
 }
 
 /// What kind of credential a connection has. It decides thresholds and times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// An account that signs in.
@@ -36,8 +38,7 @@ pub enum Class {
 
 impl Class {
     /// All classes.
-    pub const ALL: [Class; 5] =
-        [Class::OAuth, Class::ApiKey, Class::Local, Class::WebSession, Class::NoAuth];
+    pub const ALL: [Class; 5] = [Class::OAuth, Class::ApiKey, Class::Local, Class::WebSession, Class::NoAuth];
 }
 
 trait Knob {
@@ -45,7 +46,12 @@ trait Knob {
     fn check(&self, allowed: Self::Allowed, path: &str, errors: &mut Vec<ConfigError>);
 }
 
-fn within<T: PartialOrd + Display>(value: &T, allowed: &RangeInclusive<T>, path: &str, errors: &mut Vec<ConfigError>) {
+fn within<T: PartialOrd + Display>(
+    value: &T,
+    allowed: &RangeInclusive<T>,
+    path: &str,
+    errors: &mut Vec<ConfigError>,
+) {
     if !allowed.contains(value) {
         errors.push(ConfigError {
             key: path.to_owned(),
@@ -336,7 +342,7 @@ knobs! {
         max_age: Option<Span> = None, Span::minutes(1)..=Span::days(365);
         /// Accept a store that forgets on a crash.
         allow_volatile: bool = false, ();
-        /// A granted request renews the lease it runs under, at most every quarter of its life.
+        /// A granted request renews the lease it runs under, at most every quarter of its life. Not with `max_age`.
         renew_on_use: bool = true, ();
         /// How long ended leases are kept. 1 min to 365 d.
         keep_ended: Span = Span::days(7), Span::minutes(1)..=Span::days(365);

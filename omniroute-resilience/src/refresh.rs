@@ -7,7 +7,7 @@ use omniroute_core::{ConnectionId, Key, PermitId, ProviderId, StoreError, UnixMs
 use crate::Resilience;
 use crate::codec::{Reader, Value, Writer};
 use crate::layers::connection::{Connection, Hit, Terminal};
-use crate::shell::report::conn_expires;
+use crate::shell::apply::conn_expires;
 use crate::shell::txn::transact;
 
 /// Who may refresh.
@@ -73,12 +73,19 @@ impl Resilience {
     ///
     /// # Errors
     /// [`StoreError`]: nobody may refresh through this call.
-    pub async fn refresh_begin(&self, provider: &ProviderId, connection: &ConnectionId, version: u64, group: Option<&str>) -> Result<Refresh, StoreError> {
+    pub async fn refresh_begin(
+        &self,
+        provider: &ProviderId,
+        connection: &ConnectionId,
+        version: u64,
+        group: Option<&str>,
+    ) -> Result<Refresh, StoreError> {
         let name: Arc<str> = match group {
             Some(group) => Arc::from(format!("g:{group}")),
             None => Arc::from(format!("c:{provider}:{connection}")),
         };
-        let keys = vec![Key::Connection(provider.clone(), connection.clone()), Key::Refresh(Arc::clone(&name))];
+        let keys =
+            vec![Key::Connection(provider.clone(), connection.clone()), Key::Refresh(Arc::clone(&name))];
         let id = self.core.next_permit();
         let lease = self.core.config.refresh.lock.signed();
         let result = transact(&*self.core.store, keys, |draft| {
@@ -125,9 +132,12 @@ impl Resilience {
         let class = {
             let table = self.core.table();
             let conn = table.connection(&held.provider, &held.connection);
-            conn.and_then(|index| table.conns.get(index as usize)).map(|conn| conn.profile.class).unwrap_or_default()
+            conn.and_then(|index| table.conns.get(index as usize))
+                .map(|conn| conn.profile.class)
+                .unwrap_or_default()
         };
-        let rules = crate::layers::connection::Rules::new(config.classes.of(class), &config.cooldown, false, false);
+        let rules =
+            crate::layers::connection::Rules::new(config.classes.of(class), &config.cooldown, false, false);
         let result = transact(&*self.core.store, keys, |draft| {
             let now = draft.now;
             let (lock, exists) = draft.load::<Lock>(1);
@@ -153,7 +163,8 @@ impl Resilience {
                 }
             }
             draft.durable = true;
-            let expires = conn_expires(&conn, now).filter(|_| conn.refresh_after <= now && conn.refresh_failures == 0);
+            let expires =
+                conn_expires(&conn, now).filter(|_| conn.refresh_after <= now && conn.refresh_failures == 0);
             draft.put(0, &conn, expires);
             (now, conn)
         })

@@ -7,10 +7,10 @@ use omniroute_core::{Clock, ConnectionId, Key, ProviderId, ResilienceStore, Stor
 use crate::config::{Config, ConfigError};
 use crate::layers::breaker::{Breaker, Forced};
 use crate::layers::connection::{Connection, Seen};
-use crate::shell::admit::members;
+use crate::shell::apply::{breaker_expires, conn_expires};
 use crate::shell::core::{Core, lock};
 use crate::shell::events::{About, EventKind, Events};
-use crate::shell::report::{breaker_expires, conn_expires};
+use crate::shell::grant::members;
 use crate::shell::spec::{ConnectionSpec, PoolSpec};
 use crate::shell::table::Handle;
 use crate::shell::txn::transact;
@@ -160,7 +160,13 @@ impl Resilience {
     ///
     /// # Errors
     /// [`StoreError`] if it could not be written.
-    pub async fn note_quota(&self, provider: &ProviderId, connection: &ConnectionId, seen: &[Seen], epoch: u64) -> Result<bool, StoreError> {
+    pub async fn note_quota(
+        &self,
+        provider: &ProviderId,
+        connection: &ConnectionId,
+        seen: &[Seen],
+        epoch: u64,
+    ) -> Result<bool, StoreError> {
         let key = Key::Connection(provider.clone(), connection.clone());
         let now = self.core.now();
         let quota = &self.core.config.quota;
@@ -213,7 +219,11 @@ impl Resilience {
     ///
     /// # Errors
     /// [`StoreError`] if it could not be written.
-    pub async fn credential_changed(&self, provider: &ProviderId, connection: &ConnectionId) -> Result<u64, StoreError> {
+    pub async fn credential_changed(
+        &self,
+        provider: &ProviderId,
+        connection: &ConnectionId,
+    ) -> Result<u64, StoreError> {
         let key = Key::Connection(provider.clone(), connection.clone());
         let result = transact(&*self.core.store, vec![key], |draft| {
             let (mut conn, _) = draft.load::<Connection>(0);
@@ -236,7 +246,12 @@ impl Resilience {
     ///
     /// # Errors
     /// [`StoreError`] if it could not be written.
-    pub async fn force_breaker(&self, provider: &ProviderId, origin: Option<&Arc<str>>, forced: Forced) -> Result<(), StoreError> {
+    pub async fn force_breaker(
+        &self,
+        provider: &ProviderId,
+        origin: Option<&Arc<str>>,
+        forced: Forced,
+    ) -> Result<(), StoreError> {
         self.change_breaker(provider, origin, |breaker, now| breaker.force(forced, now)).await
     }
 
@@ -315,7 +330,12 @@ impl Resilience {
         self.core.store.close().await
     }
 
-    async fn change_breaker(&self, provider: &ProviderId, origin: Option<&Arc<str>>, change: impl Fn(&mut Breaker, i64) + Send + Sync) -> Result<(), StoreError> {
+    async fn change_breaker(
+        &self,
+        provider: &ProviderId,
+        origin: Option<&Arc<str>>,
+        change: impl Fn(&mut Breaker, i64) + Send + Sync,
+    ) -> Result<(), StoreError> {
         let key = Key::Breaker { provider: provider.clone(), origin: origin.cloned() };
         let rules = {
             let table = self.core.table();
@@ -342,10 +362,18 @@ impl Resilience {
         Ok(())
     }
 
-    pub(crate) fn show_connection(&self, provider: &ProviderId, connection: &ConnectionId, state: &Connection, store_now: i64) {
+    pub(crate) fn show_connection(
+        &self,
+        provider: &ProviderId,
+        connection: &ConnectionId,
+        state: &Connection,
+        store_now: i64,
+    ) {
         let now = self.core.now();
         let table = self.core.table();
-        if let Some(conn) = table.connection(provider, connection).and_then(|index| table.conns.get(index as usize)) {
+        if let Some(conn) =
+            table.connection(provider, connection).and_then(|index| table.conns.get(index as usize))
+        {
             let quota = state.exhausted_until(store_now, &self.core.config.quota);
             conn.note(Some((state, conn_expires(state, store_now))), quota, store_now, now);
         }

@@ -99,7 +99,9 @@ impl<'de> serde::Deserialize<'de> for Span {
                 Ok(Span(ms))
             }
             fn visit_i64<E: serde::de::Error>(self, ms: i64) -> Result<Span, E> {
-                u64::try_from(ms).map(Span).map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(ms), &self))
+                u64::try_from(ms)
+                    .map(Span)
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(ms), &self))
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Span, E> {
                 Span::parse(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))

@@ -7,9 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use omniroute_compress::{Compress, CompressError, ToolOutput};
-use omniroute_core::{
-    ChatRequest, CompressReceipt, DEFAULT_MAX_BYTES, Doc, Moment, SessionId, Skip, wire,
-};
+use omniroute_core::{ChatRequest, CompressReceipt, DEFAULT_MAX_BYTES, Doc, Moment, SessionId, Skip, wire};
 
 use crate::config::Config;
 use crate::edits::{self, Edited};

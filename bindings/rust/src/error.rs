@@ -142,7 +142,11 @@ mod tests {
     ];
 
     fn missing(table: &[Code]) -> Vec<&'static str> {
-        FailureKind::ALL.iter().map(|kind| kind.code()).filter(|c| table.iter().all(|r| r.code != *c)).collect()
+        FailureKind::ALL
+            .iter()
+            .map(|kind| kind.code())
+            .filter(|c| table.iter().all(|r| r.code != *c))
+            .collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use omniroute_core::{Mono, Moment};
+use omniroute_core::{Moment, Mono};
 
 /// A clock for hosts without one of their own. Only ages what is remembered; no output depends on it.
 #[derive(Debug, Clone, Copy)]

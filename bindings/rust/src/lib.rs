@@ -13,9 +13,7 @@ mod variants;
 
 pub use config::{Config, Count};
 pub use edits::{Edited, Step, TextEdit};
-pub use engine::{
-    Compressed, CompressedText, Compressor, Options, TextOptions, receipt_json, receipt_line,
-};
+pub use engine::{Compressed, CompressedText, Compressor, Options, TextOptions, receipt_json, receipt_line};
 pub use error::Error;
 pub use host::Stopwatch;
 pub use omniroute_compress as compress;

@@ -37,7 +37,9 @@ fn a_full_configuration_is_read_and_used() {
 #[test]
 fn json_says_the_same_as_toml() {
     let toml = Config::from_toml("[compression]\nplan = \"lite\"\nstrict = true\n").unwrap();
-    for json in [r#"{"compression": {"plan": "lite", "strict": true}}"#, r#"{"mode": "lite", "strict": true}"#] {
+    for json in
+        [r#"{"compression": {"plan": "lite", "strict": true}}"#, r#"{"mode": "lite", "strict": true}"#]
+    {
         assert_eq!(Config::from_json(json).unwrap(), toml, "{json}");
     }
     assert_eq!(Config::from_json("{}").unwrap(), Config::default());

@@ -1,4 +1,5 @@
 //! The compressor as the bindings use it.
+#![expect(clippy::unwrap_used, reason = "helpers of tests stop like tests")]
 
 use omniroute::{Compressor, Config, Options, TextOptions};
 use omniroute_core::{Doc, Kind, NodeId};
@@ -61,7 +62,7 @@ fn what_cannot_be_read_comes_back_or_is_an_error_in_strict_mode() {
 
 #[test]
 fn names_of_a_call_are_checked() {
-    let call = |options: &Options<'_>| safe().compress_body("{}", options).unwrap_err();
+    let call = |options: &Options<'_>| safe().compress_body(twice(), options).unwrap_err();
     let error = call(&Options { wire: Some("openai-chatt"), ..Options::default() });
     assert_eq!(error.code(), "unknown_wire");
     assert_eq!(error.to_string(), "wire \"openai-chatt\" is not known; did you mean \"openai-chat\"?");
@@ -96,7 +97,9 @@ fn a_preview_leaves_nothing_behind() {
 #[test]
 fn text_of_a_command() {
     let printed: String = (0..60).map(|n| format!("test store::case_{n} ... ok\n")).collect();
-    let printed = format!("running 60 tests\n{printed}\ntest result: ok. 60 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n");
+    let printed = format!(
+        "running 60 tests\n{printed}\ntest result: ok. 60 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n"
+    );
     let what = TextOptions { command: Some("cargo test"), exit_code: Some(0), ..TextOptions::default() };
     let out = safe().compress_text(&printed, &what, &Options::default()).unwrap();
     assert!(out.receipt.applied && out.text.contains("60 passed"), "{}", out.text);

@@ -111,7 +111,9 @@ fn a_megabyte_without_spaces_is_counted() {
 #[test]
 fn receipts_say_what_counted() {
     let compressor = Compressor::new(Config::default().with_count(Count::Exact)).unwrap();
-    let body = |model: &str| format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hello world"}}]}}"#);
+    let body = |model: &str| {
+        format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hello world"}}]}}"#)
+    };
     for (model, given, name, exact, tokens) in [
         ("gpt-5", None, "o200k", true, 2),
         ("gpt-4", None, "cl100k", true, 2),

@@ -226,7 +226,15 @@ impl Connection {
     }
 
     /// Takes in a failure. `fresh`: its attempt began after the last change. True if something changed.
-    pub fn fail(&mut self, hit: Hit, fresh: bool, credential: u64, now: i64, rules: &Rules, rng: &Rng) -> bool {
+    pub fn fail(
+        &mut self,
+        hit: Hit,
+        fresh: bool,
+        credential: u64,
+        now: i64,
+        rules: &Rules,
+        rng: &Rng,
+    ) -> bool {
         self.settle(now, rules);
         match hit {
             Hit::Rest(wait, reason) => self.rest(wait, reason, fresh, now, rules, rng),
@@ -264,8 +272,10 @@ impl Connection {
         self.suspect = None;
         self.row = 0;
         self.error = None;
-        self.reentry =
-            self.reentry.map(|allowed| allowed.saturating_mul(2)).filter(|allowed| *allowed < rules.reentry_full);
+        self.reentry = self
+            .reentry
+            .map(|allowed| allowed.saturating_mul(2))
+            .filter(|allowed| *allowed < rules.reentry_full);
         if eligible_again {
             self.epoch = bump(self.epoch, now);
         }
@@ -349,7 +359,9 @@ impl Connection {
     /// A fresh sight with room in every known span ends a rest for a used-up allowance. True if it did.
     pub fn headroom_clears(&mut self, epoch_at_start: u64, now: i64, quota: &QuotaConfig) -> bool {
         let fresh = |seen: &Seen| {
-            now.saturating_sub(seen.at) <= 30_000 && seen.resets_at.is_some() && seen.used_ppm < quota.cutoff_ppm
+            now.saturating_sub(seen.at) <= 30_000
+                && seen.resets_at.is_some()
+                && seen.used_ppm < quota.cutoff_ppm
         };
         let clears = self.until > now
             && self.declared
@@ -416,8 +428,7 @@ impl Connection {
             self.until = until;
             self.declared = true;
             self.reason = reason;
-            self.verify_at =
-                if ms > rules.verify_after { now.saturating_add(rules.verify_after) } else { 0 };
+            self.verify_at = if ms > rules.verify_after { now.saturating_add(rules.verify_after) } else { 0 };
             self.come_back_slowly(ms, rules);
         }
         if fresh {

@@ -150,7 +150,8 @@ pub fn effect(failure: &Failure, facts: &Facts, config: &Config) -> Effect {
         Named::Fixed(ms) => Wait::Fixed(ms),
         Named::No => otherwise,
     };
-    let standard = lockout::Wait::Computed { base: config.lockout.base.signed(), max: config.lockout.max.signed() };
+    let standard =
+        lockout::Wait::Computed { base: config.lockout.base.signed(), max: config.lockout.max.signed() };
     let lock = |otherwise: lockout::Wait| match named {
         Named::Declared(ms) => lockout::Wait::Declared(ms),
         Named::Fixed(ms) => lockout::Wait::Fixed(ms),
@@ -165,13 +166,15 @@ pub fn effect(failure: &Failure, facts: &Facts, config: &Config) -> Effect {
 
         // The certificate or the region is wrong on this path: not the service, and not this account alone.
         (K::Unavailable, Scope::Provider) if failure.wider == Wider::ProviderEgress => {
-            let mut effect = Effect::nothing(Verdict::Alive).rest(rest(Wait::Fixed(60_000)), Reason::Transport);
+            let mut effect =
+                Effect::nothing(Verdict::Alive).rest(rest(Wait::Fixed(60_000)), Reason::Transport);
             effect.operator = true;
             effect
         }
         (K::Unavailable | K::Timeout | K::BadReply, Scope::Provider) => trip(failure, facts, config, named),
         (K::Unavailable | K::Timeout, Scope::Connection) => {
-            let reason = if failure.phase == Phase::Transport { Reason::Transport } else { Reason::ServerError };
+            let reason =
+                if failure.phase == Phase::Transport { Reason::Transport } else { Reason::ServerError };
             Effect::nothing(heard).rest(rest(Wait::Computed), reason)
         }
         (K::Unavailable | K::Timeout, Scope::Model) => {
@@ -197,14 +200,17 @@ pub fn effect(failure: &Failure, facts: &Facts, config: &Config) -> Effect {
         }
 
         (K::QuotaExhausted, Scope::Provider | Scope::Connection) if !facts.per_model => {
-            Effect::nothing(heard).rest(rest(Wait::Fixed(quota_wait(failure, config))), Reason::QuotaExhausted)
+            Effect::nothing(heard)
+                .rest(rest(Wait::Fixed(quota_wait(failure, config))), Reason::QuotaExhausted)
         }
         (K::QuotaExhausted, Scope::Provider | Scope::Connection | Scope::Model) => {
             let wait = lock(lockout::Wait::Fixed(quota_wait(failure, config)));
             Effect::nothing(heard).lock(wait, lockout::Reason::QuotaExhausted, LockTarget::Model)
         }
 
-        (K::Unauthorized, Scope::Provider | Scope::Connection) => unauthorized(failure, facts, rest(Wait::Computed)),
+        (K::Unauthorized, Scope::Provider | Scope::Connection) => {
+            unauthorized(failure, facts, rest(Wait::Computed))
+        }
         (K::Unauthorized | K::Forbidden, Scope::Model) => {
             Effect::nothing(heard).lock(lock(standard), lockout::Reason::Forbidden, LockTarget::Model)
         }
@@ -251,7 +257,9 @@ pub fn effect(failure: &Failure, facts: &Facts, config: &Config) -> Effect {
             effect
         }
 
-        (K::BadReply, Scope::Connection) => Effect::nothing(heard).rest(rest(Wait::Computed), Reason::HtmlPage),
+        (K::BadReply, Scope::Connection) => {
+            Effect::nothing(heard).rest(rest(Wait::Computed), Reason::HtmlPage)
+        }
         (K::BadReply, Scope::Model) => {
             let (base, max) = (config.lockout.base.signed(), config.lockout.max.signed());
             let wait = lockout::Wait::InRow { of: config.lockout.empty_in_row, base, max };

@@ -133,7 +133,15 @@ impl Lock {
     }
 
     /// Takes in a failure. `fresh`: its attempt began after the last change. True if something changed.
-    pub fn fail(&mut self, wait: Wait, reason: Reason, fresh: bool, now: i64, rules: &Rules, rng: &Rng) -> bool {
+    pub fn fail(
+        &mut self,
+        wait: Wait,
+        reason: Reason,
+        fresh: bool,
+        now: i64,
+        rules: &Rules,
+        rng: &Rng,
+    ) -> bool {
         self.settle(now, rules);
         let (base, max) = match wait {
             Wait::Declared(ms) => return self.declare(ms, reason, fresh, now, rules, rng),
@@ -211,8 +219,7 @@ impl Lock {
             self.until = until;
             self.declared = true;
             self.reason = reason;
-            self.verify_at =
-                if ms > rules.verify_after { now.saturating_add(rules.verify_after) } else { 0 };
+            self.verify_at = if ms > rules.verify_after { now.saturating_add(rules.verify_after) } else { 0 };
         }
         if fresh {
             self.epoch = bump(self.epoch, now);

@@ -137,15 +137,15 @@ impl Leases {
             return Err(FenceError::NoConnections);
         }
         let (candidates, blocked) = self.eligible(&ask.candidates).await;
-        let mut keys = vec![
-            Key::LeaseOwner(ask.owner.0),
-            Key::LeaseGeneration(ask.owner.0),
-            Key::LeaseFence,
-        ];
-        keys.extend(candidates.iter().map(|c| Key::LeaseConnection(c.provider.clone(), c.connection.clone())));
+        let mut keys = vec![Key::LeaseOwner(ask.owner.0), Key::LeaseGeneration(ask.owner.0), Key::LeaseFence];
+        keys.extend(
+            candidates.iter().map(|c| Key::LeaseConnection(c.provider.clone(), c.connection.clone())),
+        );
         // The connection the owner holds now may not be among the candidates any more; its record must go too.
         let held = self.held(ask.owner).await?;
-        let old = held.as_ref().map(|(provider, connection)| Key::LeaseConnection(provider.clone(), connection.clone()));
+        let old = held
+            .as_ref()
+            .map(|(provider, connection)| Key::LeaseConnection(provider.clone(), connection.clone()));
         let old_at = old.as_ref().and_then(|old| keys.iter().position(|key| key == old));
         let old_at = match (old, old_at) {
             (Some(old), None) => {
@@ -166,17 +166,23 @@ impl Leases {
             }
             if active && held.as_ref() != Some(&(lease.provider.clone(), lease.connection.clone())) {
                 // It moved between the two reads: the caller sees it as contention and asks again.
-                return (Acquired::CapacityUnavailable { retry_at: UnixMs(now), eligible: candidates.len() }, None, now);
+                return (
+                    Acquired::CapacityUnavailable { retry_at: UnixMs(now), eligible: candidates.len() },
+                    None,
+                    now,
+                );
             }
             draft.durable = true;
             draft.not_after = Some(now.saturating_add(ttl / 2));
             let same = |c: &Candidate| c.provider == lease.provider && c.connection == lease.connection;
-            if active
-                && let Some(at) = candidates.iter().position(same)
-            {
+            if active && let Some(at) = candidates.iter().position(same) {
                 let lease = renewed(lease, ttl, max_age, now);
                 write(draft, ask.owner, &lease, FIRST + at);
-                return (Acquired::Reused(view(&lease, now)), Some((candidates[at].index, lease.expires_at)), now);
+                return (
+                    Acquired::Reused(view(&lease, now)),
+                    Some((candidates[at].index, lease.expires_at)),
+                    now,
+                );
             }
             let mut earliest = i64::MAX;
             let free = candidates.iter().enumerate().find(|(at, _)| {
@@ -244,7 +250,13 @@ impl Leases {
     ///
     /// # Errors
     /// As [`Leases::acquire`].
-    pub async fn renew(&self, owner: OwnerHash, consumer: &Principal, generation: u64, ttl: Option<Span>) -> Result<Renewed, FenceError> {
+    pub async fn renew(
+        &self,
+        owner: OwnerHash,
+        consumer: &Principal,
+        generation: u64,
+        ttl: Option<Span>,
+    ) -> Result<Renewed, FenceError> {
         let ttl = self.ttl(ttl)?;
         let max_age = self.core.config.lease.max_age.map(Span::signed);
         self.change(owner, consumer, generation, "renewed", move |draft, lease| {
@@ -259,19 +271,28 @@ impl Leases {
     ///
     /// # Errors
     /// As [`Leases::acquire`].
-    pub async fn release(&self, owner: OwnerHash, consumer: &Principal, generation: u64, reason: EndReason) -> Result<Renewed, FenceError> {
+    pub async fn release(
+        &self,
+        owner: OwnerHash,
+        consumer: &Principal,
+        generation: u64,
+        reason: EndReason,
+    ) -> Result<Renewed, FenceError> {
         let keep = self.core.config.lease.keep_ended.signed();
         let done = self
-            .change(owner, consumer, generation, "released", move |draft, lease| end(draft, lease, reason, keep))
+            .change(owner, consumer, generation, "released", move |draft, lease| {
+                end(draft, lease, reason, keep)
+            })
             .await?;
         if done != Renewed::Stale {
             self.core.waiting.changed();
             return Ok(done);
         }
         let (records, now) = self.core.store.get(&[Key::LeaseOwner(owner.0)]).await?;
-        let ended = records.first().and_then(Option::as_ref).and_then(|record| {
-            <Lease as crate::codec::Value>::decode(&record.value).map(|(lease, _)| lease)
-        });
+        let ended = records
+            .first()
+            .and_then(Option::as_ref)
+            .and_then(|record| <Lease as crate::codec::Value>::decode(&record.value).map(|(lease, _)| lease));
         Ok(match ended {
             Some(lease)
                 if lease.ended.is_some()
@@ -288,7 +309,12 @@ impl Leases {
     ///
     /// # Errors
     /// As [`Leases::acquire`].
-    pub async fn invalidate(&self, provider: &ProviderId, connection: &ConnectionId, reason: EndReason) -> Result<bool, FenceError> {
+    pub async fn invalidate(
+        &self,
+        provider: &ProviderId,
+        connection: &ConnectionId,
+        reason: EndReason,
+    ) -> Result<bool, FenceError> {
         self.usable()?;
         let key = Key::LeaseConnection(provider.clone(), connection.clone());
         let (records, _) = self.core.store.get(std::slice::from_ref(&key)).await?;
@@ -320,14 +346,20 @@ impl Leases {
     ///
     /// # Errors
     /// As [`Leases::acquire`].
-    pub async fn status(&self, owner: OwnerHash, consumer: &Principal, generation: u64) -> Result<Status, FenceError> {
+    pub async fn status(
+        &self,
+        owner: OwnerHash,
+        consumer: &Principal,
+        generation: u64,
+    ) -> Result<Status, FenceError> {
         self.usable()?;
         let result = self.core.store.get(&[Key::LeaseOwner(owner.0)]).await;
         self.core.heard(&result);
         let (records, now) = result?;
-        let lease = records.first().and_then(Option::as_ref).and_then(|record| {
-            <Lease as crate::codec::Value>::decode(&record.value).map(|(lease, _)| lease)
-        });
+        let lease = records
+            .first()
+            .and_then(Option::as_ref)
+            .and_then(|record| <Lease as crate::codec::Value>::decode(&record.value).map(|(lease, _)| lease));
         Ok(match lease {
             Some(lease) if holds(&lease, consumer.as_str(), generation, now.0) => {
                 Status::Active(view(&lease, now.0), lease.provider, lease.connection)
@@ -388,9 +420,7 @@ impl Leases {
             let reason = if conn.profile.disabled {
                 Some(Blocked::Disabled)
             } else {
-                conn.blocked(now.mono)
-                    .or_else(|| row.own.blocked(now.mono))
-                    .map(|(reason, _)| reason)
+                conn.blocked(now.mono).or_else(|| row.own.blocked(now.mono)).map(|(reason, _)| reason)
             };
             match reason {
                 Some(reason) => blocked = blocked.or(Some(reason)),
@@ -410,9 +440,10 @@ impl Leases {
 
     async fn held(&self, owner: OwnerHash) -> Result<Option<(ProviderId, ConnectionId)>, StoreError> {
         let (records, now) = self.core.store.get(&[Key::LeaseOwner(owner.0)]).await?;
-        let lease = records.first().and_then(Option::as_ref).and_then(|record| {
-            <Lease as crate::codec::Value>::decode(&record.value).map(|(lease, _)| lease)
-        });
+        let lease = records
+            .first()
+            .and_then(Option::as_ref)
+            .and_then(|record| <Lease as crate::codec::Value>::decode(&record.value).map(|(lease, _)| lease));
         Ok(lease
             .filter(|lease| lease.ended.is_none() && lease.expires_at > now.0)
             .map(|lease| (lease.provider, lease.connection)))
@@ -430,7 +461,8 @@ impl Leases {
         self.usable()?;
         for _ in 0..3 {
             let Some((provider, connection)) = self.held(owner).await? else { return Ok(Renewed::Stale) };
-            let keys = vec![Key::LeaseOwner(owner.0), Key::LeaseConnection(provider.clone(), connection.clone())];
+            let keys =
+                vec![Key::LeaseOwner(owner.0), Key::LeaseConnection(provider.clone(), connection.clone())];
             let consumer = consumer.as_str().to_owned();
             let result = transact(&*self.core.store, keys, |draft| {
                 let (lease, exists) = draft.load::<Lease>(0);
@@ -480,7 +512,10 @@ impl Leases {
 }
 
 fn holds(lease: &Lease, consumer: &str, generation: u64, now: i64) -> bool {
-    lease.ended.is_none() && lease.consumer == consumer && lease.generation == generation && lease.expires_at > now
+    lease.ended.is_none()
+        && lease.consumer == consumer
+        && lease.generation == generation
+        && lease.expires_at > now
 }
 
 fn renewed(mut lease: Lease, ttl: i64, max_age: Option<i64>, now: i64) -> Lease {

@@ -166,7 +166,13 @@ mod tests {
 
     #[test]
     fn records_come_back() {
-        let lease = Lease { consumer: "k".into(), generation: 3, fence: 9, ended: Some((5, EndReason::QuotaUnavailable)), ..Lease::default() };
+        let lease = Lease {
+            consumer: "k".into(),
+            generation: 3,
+            fence: 9,
+            ended: Some((5, EndReason::QuotaUnavailable)),
+            ..Lease::default()
+        };
         let bytes = lease.encode(&[]);
         assert_eq!(Lease::decode(&bytes), Some((lease, &[][..])));
         let holder = Holder { owner: [3; 32], fence: 1, expires_at: -4 };

@@ -118,7 +118,9 @@ mod tests {
         assert_eq!(format!("{token:?} {:?}", token.hash()), "vlo_… OwnerHash(…)");
         let last = text.chars().last().unwrap();
         let body: String = text.chars().take(46).collect();
-        for bad in ["", "vlo_", "vlo_abc", &text.replace("vlo_", "vlx_"), &format!("{body}!"), &format!("{text}A")] {
+        for bad in
+            ["", "vlo_", "vlo_abc", &text.replace("vlo_", "vlx_"), &format!("{body}!"), &format!("{text}A")]
+        {
             assert!(OwnerToken::parse(bad).is_err(), "{bad}");
         }
         let twisted = if last == 'B' { 'C' } else { 'B' };

@@ -110,10 +110,8 @@ impl Rate {
     pub fn correct(&mut self, limits: &Limits, estimated: u64, real: u64) {
         if let Some(limit) = some(limits.tpm) {
             let pace = Pace::new(limit, 1);
-            self.tokens_at = self
-                .tokens_at
-                .saturating_add(pace.cost(real))
-                .saturating_sub(pace.cost(estimated));
+            self.tokens_at =
+                self.tokens_at.saturating_add(pace.cost(real)).saturating_sub(pace.cost(estimated));
         }
         self.day_tokens = self.day_tokens.saturating_add(real).saturating_sub(estimated);
     }

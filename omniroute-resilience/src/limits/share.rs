@@ -34,9 +34,7 @@ impl Deficits {
     pub fn order(&self, members: &[Member]) -> Vec<u64> {
         let mut sorted: Vec<&Member> = members.iter().collect();
         let gain = |member: &Member| self.of(member.id).saturating_add(gain(member, members)).min(MOST);
-        sorted.sort_by(|a, b| {
-            (a.full, a.tier, gain(b), a.id).cmp(&(b.full, b.tier, gain(a), b.id))
-        });
+        sorted.sort_by(|a, b| (a.full, a.tier, gain(b), a.id).cmp(&(b.full, b.tier, gain(a), b.id)));
         if let [first, second, ..] = sorted.as_slice()
             && (first.full, first.tier) == (second.full, second.tier)
             && second.in_flight < first.in_flight
@@ -63,12 +61,8 @@ impl Deficits {
 fn gain(member: &Member, members: &[Member]) -> i64 {
     let peers = || members.iter().filter(|other| other.tier == member.tier && other.full == member.full);
     let total: u64 = peers().map(|other| u64::from(other.weight)).sum();
-    let share = if total == 0 {
-        1_000_000 / (peers().count().max(1) as u64)
-    } else {
-        u64::from(member.weight) * 1_000_000 / total
-    };
-    share.cast_signed()
+    let even = || 1_000_000 / (peers().count().max(1) as u64);
+    (u64::from(member.weight) * 1_000_000).checked_div(total).unwrap_or_else(even).cast_signed()
 }
 
 #[cfg(test)]

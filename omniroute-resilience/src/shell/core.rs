@@ -1,7 +1,7 @@
 //! Everything that permits, waiters and readers share: configuration, store, clock, rows, events, outbox.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use omniroute_core::{Clock, Key, Moment, Mono, PermitId, Record, ResilienceStore, StoreError, UnixMs};
@@ -67,6 +67,8 @@ pub(crate) struct Core {
     store_away_until: AtomicU64,
     degraded: Once,
     hybrid: Mutex<Hybrid>,
+    /// Wall minus monotonic clock in ms as last looked at, while the wall clock may be shown as it is.
+    steady: AtomicI64,
     /// Limits learned or looked at are shared between processes.
     pub(crate) max_age: Option<u64>,
 }
@@ -109,6 +111,7 @@ impl Core {
             store_away_until: AtomicU64::new(0),
             degraded: Once::default(),
             hybrid: Mutex::default(),
+            steady: AtomicI64::new(i64::MIN),
             max_age,
         }
     }
@@ -128,6 +131,10 @@ impl Core {
     /// Now, with a wall clock that does not go back. A jump is told; behind for ten minutes, it is believed.
     pub(crate) fn now(&self) -> Moment {
         let read = self.clock.now();
+        let offset = read.wall.0.saturating_sub(i64::try_from(read.mono.0 / 1_000_000).unwrap_or(i64::MAX));
+        if offset.abs_diff(self.steady.load(Relaxed)) <= 50 {
+            return read;
+        }
         let mut hybrid = lock(&self.hybrid);
         if !hybrid.started {
             *hybrid = Hybrid {
@@ -137,6 +144,7 @@ impl Core {
                 shown: read.wall.0,
                 behind_since: None,
             };
+            self.steady.store(offset, Relaxed);
             return read;
         }
         let passed = i64::try_from(read.mono.since(hybrid.mono).as_millis()).unwrap_or(0);
@@ -159,6 +167,7 @@ impl Core {
             hybrid.wall = read.wall.0;
             hybrid.shown = shown;
         }
+        self.steady.store(if shown == read.wall.0 { offset } else { i64::MIN }, Relaxed);
         drop(hybrid);
         if jump.abs() > 5_000 {
             self.events.push(shown, About::default(), EventKind::ClockJump { ms: jump });
@@ -253,7 +262,13 @@ impl Core {
         }
     }
 
-    fn show_lock(&self, row: &crate::shell::table::LockRow, record: Option<&Record>, store_now: i64, now: Moment) {
+    fn show_lock(
+        &self,
+        row: &crate::shell::table::LockRow,
+        record: Option<&Record>,
+        store_now: i64,
+        now: Moment,
+    ) {
         let state = self.read::<Lock>(record);
         let expires = record.and_then(|record| record.expires).map(|at| at.0);
         row.note(state.as_ref().map(|state| (state, expires)), store_now, now);
@@ -278,7 +293,9 @@ impl Core {
     /// All locks count as never read.
     pub(crate) fn forget_locks(&self) {
         let table = self.table();
-        for row in table.targets.iter().map(|target| &target.own).chain(table.locks.iter().map(|(row, _)| row)) {
+        for row in
+            table.targets.iter().map(|target| &target.own).chain(table.locks.iter().map(|(row, _)| row))
+        {
             row.forget();
         }
     }

@@ -102,7 +102,10 @@ impl Blocked {
 
     fn local(self) -> bool {
         use Blocked as B;
-        matches!(self, B::RateLimit | B::Slots | B::LeaseHeld | B::RetryBudget | B::Attempts | B::ProviderRamp)
+        matches!(
+            self,
+            B::RateLimit | B::Slots | B::LeaseHeld | B::RetryBudget | B::Attempts | B::ProviderRamp
+        )
     }
 
     /// Status and code for the caller.

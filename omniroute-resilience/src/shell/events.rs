@@ -1,9 +1,9 @@
 //! What happened, as values in a bounded ring. A slow reader misses events and is told so; nobody waits for it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use omniroute_core::{ConnectionId, Purpose, UnixMs};
+use omniroute_core::{ConnectionId, ModelId, ProviderId, Purpose, UnixMs};
 use sha2::{Digest, Sha256};
 
 use crate::layers::breaker::State;
@@ -230,9 +230,32 @@ pub struct Events {
     pub next: u64,
 }
 
+/// Names are written out only when somebody reads.
+#[derive(Debug)]
+struct Kept {
+    seq: u64,
+    at: i64,
+    about: About,
+    kind: EventKind,
+}
+
+impl Kept {
+    fn event(&self) -> Event {
+        Event {
+            v: 1,
+            seq: self.seq,
+            at: UnixMs(self.at),
+            provider: self.about.provider.as_ref().map(|id| id.as_str().to_owned()),
+            connection_ref: self.about.connection.as_ref().map(connection_ref),
+            model: self.about.model.as_ref().map(|id| id.as_str().to_owned()),
+            kind: self.kind.clone(),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Ring {
-    inner: Mutex<(u64, VecDeque<Event>)>,
+    inner: Mutex<(u64, VecDeque<Kept>)>,
     capacity: usize,
 }
 
@@ -245,9 +268,9 @@ pub fn connection_ref(connection: &ConnectionId) -> String {
 /// What an event is about.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct About {
-    pub(crate) provider: Option<Arc<str>>,
+    pub(crate) provider: Option<ProviderId>,
     pub(crate) connection: Option<ConnectionId>,
-    pub(crate) model: Option<Arc<str>>,
+    pub(crate) model: Option<ModelId>,
 }
 
 impl Ring {
@@ -262,22 +285,14 @@ impl Ring {
         if inner.1.len() >= self.capacity {
             inner.1.pop_front();
         }
-        inner.1.push_back(Event {
-            v: 1,
-            seq,
-            at: UnixMs(at),
-            provider: about.provider.map(|name| name.to_string()),
-            connection_ref: about.connection.as_ref().map(connection_ref),
-            model: about.model.map(|name| name.to_string()),
-            kind,
-        });
+        inner.1.push_back(Kept { seq, at, about, kind });
     }
 
     pub(crate) fn since(&self, seq: u64) -> Events {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let first = inner.1.front().map_or(inner.0 + 1, |event| event.seq);
         let dropped = first.saturating_sub(seq.max(1));
-        let events = inner.1.iter().filter(|event| event.seq >= seq).cloned().collect();
+        let events = inner.1.iter().filter(|event| event.seq >= seq).map(Kept::event).collect();
         Events { dropped, events, next: inner.0 + 1 }
     }
 }
@@ -302,7 +317,7 @@ mod tests {
     fn an_event_is_flat_json_without_names_of_connections() {
         let ring = Ring::new(3);
         let about = About {
-            provider: Some("openai".into()),
+            provider: Some(ProviderId::new("openai")),
             connection: Some(ConnectionId::new("me@example.org")),
             model: None,
         };

@@ -289,7 +289,9 @@ fn block(
     if leased > now.0 {
         return Some((Blocked::LeaseHeld, leased));
     }
-    if let Some(found) = locks(table, row).filter_map(|(_, lock)| lock.blocked(now)).max_by_key(|(_, until)| *until) {
+    if let Some(found) =
+        locks(table, row).filter_map(|(_, lock)| lock.blocked(now)).max_by_key(|(_, until)| *until)
+    {
         return Some(found);
     }
     let quota = conn.quota_until.load(Relaxed);

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use futures::future::{BoxFuture, FutureExt};
 use omniroute_core::{
-    Failure, FailureKind, Key, ModelId, Moment, Outcome, PermitId, PermitSink, Principal, Purpose, QuotaWindow,
-    SessionId, Unit,
+    Failure, FailureKind, Key, ModelId, Moment, Outcome, PermitId, PermitSink, Principal, Purpose,
+    QuotaWindow, SessionId, Unit,
 };
 
 use crate::layers::breaker::Verdict;
@@ -168,7 +168,7 @@ impl PermitSink for Ticket {
         Some(
             async move {
                 if renew {
-                    report::renew(&self).await;
+                    crate::shell::show::renew(&self).await;
                 }
                 self.core.flush(64).await;
             }
@@ -178,12 +178,13 @@ impl PermitSink for Ticket {
 
     fn check(self: Arc<Self>) -> BoxFuture<'static, Result<(), Failure>> {
         if self.is(SETTLED) {
-            let failure = Failure::local(FailureKind::Forbidden, "permit_settled", "the permit has been reported");
+            let failure =
+                Failure::local(FailureKind::Forbidden, "permit_settled", "the permit has been reported");
             return std::future::ready(Err(failure)).boxed();
         }
         match &self.lease {
             None => std::future::ready(Ok(())).boxed(),
-            Some(_) => async move { crate::shell::admit::recheck_lease(&self).await }.boxed(),
+            Some(_) => async move { crate::shell::decide::recheck_lease(&self).await }.boxed(),
         }
     }
 

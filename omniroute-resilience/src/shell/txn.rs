@@ -55,7 +55,8 @@ impl Draft {
     /// Writes a value; what a newer version had appended is kept. Nothing is written if the bytes stay the same.
     pub(crate) fn put<V: Value>(&mut self, at: usize, value: &V, expires: Option<i64>) {
         let Some(part) = self.parts.get_mut(at) else { return };
-        let tail = part.record.as_ref().and_then(|record| V::decode(&record.value)).map(|(_, tail)| tail.to_vec());
+        let tail =
+            part.record.as_ref().and_then(|record| V::decode(&record.value)).map(|(_, tail)| tail.to_vec());
         part.next = Next::Put(value.encode(&tail.unwrap_or_default()), expires);
     }
 
@@ -122,11 +123,8 @@ pub(crate) async fn transact<T: Send>(
     mut decide: impl FnMut(&mut Draft) -> T + Send,
 ) -> Result<T, StoreError> {
     let (records, now) = store.get(&keys).await?;
-    let parts = keys
-        .into_iter()
-        .zip(records)
-        .map(|(key, record)| Part { key, record, next: Next::Keep })
-        .collect();
+    let parts =
+        keys.into_iter().zip(records).map(|(key, record)| Part { key, record, next: Next::Keep }).collect();
     let mut draft = Draft { now: now.0, durable: false, not_after: None, corrupt: 0, parts };
     for _ in 0..TRIES {
         let out = decide(&mut draft);

@@ -2,23 +2,23 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, Either, FutureExt, poll_fn, select};
 use omniroute_core::{Mono, Permit};
 
+use crate::Resilience;
 use crate::config::Config;
 use crate::limits::drr::Drr;
 use crate::limits::quota::consumer_number;
 use crate::shell::admit::AdmitContext;
+use crate::shell::budget::Budget;
 use crate::shell::core::lock;
 use crate::shell::denial::{Blocked, Denial};
 use crate::shell::events::{About, EventKind};
 use crate::shell::table::Handle;
-use crate::Resilience;
-use crate::shell::budget::Budget;
 
 /// Those who wait, by connection.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Waiting {
     next: AtomicU64,
     changes: AtomicU64,
     wakers: Mutex<Vec<(u64, Waker)>>,
+    /// Futures that wait for a change, to wake without a lock when there are none.
+    asleep: AtomicU64,
 }
 
 impl Waiting {
@@ -41,12 +43,16 @@ impl Waiting {
             next: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             wakers: Mutex::default(),
+            asleep: AtomicU64::new(0),
         }
     }
 
     /// Something became free or eligible: whoever waits looks again.
     pub(crate) fn changed(&self) {
-        self.changes.fetch_add(1, Relaxed);
+        self.changes.fetch_add(1, SeqCst);
+        if self.asleep.load(SeqCst) == 0 {
+            return;
+        }
         for (_, waker) in lock(&self.wakers).drain(..) {
             waker.wake();
         }
@@ -55,17 +61,18 @@ impl Waiting {
     /// Ready when something has changed since `seen`.
     fn change(&self, seen: u64) -> impl Future<Output = ()> + Send + '_ {
         let id = self.next.fetch_add(1, Relaxed);
+        self.asleep.fetch_add(1, SeqCst);
         let leave = Leave(self, id);
         poll_fn(move |cx| {
             let _keep = &leave;
-            if self.changes.load(Relaxed) != seen {
+            if self.changes.load(SeqCst) != seen {
                 return Poll::Ready(());
             }
             let mut wakers = lock(&self.wakers);
             wakers.retain(|(other, _)| *other != id);
             wakers.push((id, cx.waker().clone()));
             drop(wakers);
-            if self.changes.load(Relaxed) == seen { Poll::Pending } else { Poll::Ready(()) }
+            if self.changes.load(SeqCst) == seen { Poll::Pending } else { Poll::Ready(()) }
         })
     }
 
@@ -119,6 +126,7 @@ struct Leave<'a>(&'a Waiting, u64);
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
         lock(&self.0.wakers).retain(|(id, _)| *id != self.1);
+        self.0.asleep.fetch_sub(1, SeqCst);
     }
 }
 
@@ -147,14 +155,15 @@ impl Resilience {
         let budget = cx.budget.clone().unwrap_or_default();
         let mut place: Option<Place<'_>> = None;
         loop {
-            let seen = self.core.waiting.changes.load(Relaxed);
+            let seen = self.core.waiting.changes.load(SeqCst);
             let denial = match self.admit(picks, &cx).await {
                 Ok(permit) => return Ok(permit),
                 Err(denial) => denial,
             };
             let now = self.core.now();
             let waited = now.mono.since(began.mono);
-            let Some((conn, until)) = self.worth_waiting(&denial, picks, &cx, &budget, waited, now.mono) else {
+            let Some((conn, until)) = self.worth_waiting(&denial, picks, &cx, &budget, waited, now.mono)
+            else {
                 return Err(denial);
             };
             if place.as_ref().is_none_or(|place| place.conn != conn) {
@@ -164,7 +173,8 @@ impl Resilience {
                     _ => self.core.config.wait.waiters,
                 };
                 let consumer = consumer_number(cx.consumer.as_str());
-                let Some(waiter) = self.core.waiting.join(conn, consumer, cx.weight, cx.estimate, most) else {
+                let Some(waiter) = self.core.waiting.join(conn, consumer, cx.weight, cx.estimate, most)
+                else {
                     return Err(denial);
                 };
                 place = Some(Place { waiting: &self.core.waiting, conn, waiter });
@@ -189,7 +199,7 @@ impl Resilience {
     /// Resolves when something may have become eligible after this call: a slot given back, a rest cleared.
     pub fn changed(&self) -> BoxFuture<'static, ()> {
         let core = std::sync::Arc::clone(&self.core);
-        let seen = core.waiting.changes.load(Relaxed);
+        let seen = core.waiting.changes.load(SeqCst);
         async move { core.waiting.change(seen).await }.boxed()
     }
 

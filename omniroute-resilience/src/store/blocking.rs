@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use futures::FutureExt;
 use futures::channel::oneshot;
-use futures::future::{BoxFuture, poll_fn};
-use omniroute_core::{Clock, Offload, StoreError};
+use omniroute_core::{Offload, StoreError};
 
 /// A store that may block its caller for longer than this refuses to do so.
 const INLINE_LIMIT: Duration = Duration::from_millis(50);
@@ -57,16 +54,21 @@ impl Blocking {
     }
 
     /// As [`Blocking::run`], but gives up waiting after `limit`; the job goes on.
+    #[cfg(any(test, feature = "store-redis"))]
     pub(crate) async fn run_within<T: Send + 'static>(
         &self,
-        clock: &dyn Clock,
+        clock: &dyn omniroute_core::Clock,
         limit: Duration,
         job: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        use std::task::Poll;
+
+        use futures::FutureExt;
+
         let until = clock.now().mono.after(limit);
         let mut done = Box::pin(self.run(job));
-        let mut timer: Option<BoxFuture<'static, ()>> = None;
-        poll_fn(move |cx| {
+        let mut timer = None;
+        futures::future::poll_fn(move |cx| {
             if let Poll::Ready(result) = done.poll_unpin(cx) {
                 return Poll::Ready(result);
             }
@@ -87,6 +89,7 @@ pub(crate) fn dropped() -> StoreError {
     StoreError::Unavailable("the offload dropped the job".to_owned())
 }
 
+#[cfg(any(test, feature = "store-redis"))]
 pub(crate) fn timed_out(limit: Duration) -> StoreError {
     StoreError::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
 }
@@ -101,6 +104,7 @@ fn runs_inline(offload: &dyn Offload) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
     use omniroute_core::Inline;
     use omniroute_core::testing::VirtualClock;
 

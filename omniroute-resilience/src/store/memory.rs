@@ -286,7 +286,8 @@ impl MemoryStore {
             let removed = shard.sweep(now);
             self.records.fetch_sub(removed, Ordering::Relaxed);
         }
-        let new = changes.iter().filter(|change| matches!(change, Change::Put { expected: None, .. })).count();
+        let new =
+            changes.iter().filter(|change| matches!(change, Change::Put { expected: None, .. })).count();
         self.make_room(new, &mut locked)?;
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
         for (change, (text, hash)) in changes.iter().zip(&texts) {
@@ -353,9 +354,12 @@ impl ResilienceStore for MemoryStore {
         for shard in 0..SHARDS {
             let found: Vec<(Key, Record)> = {
                 let shard = self.lock(shard);
-                let live = shard.entries.iter().flatten().map(|entry| unpack(entry)).filter(|entry| {
-                    entry.expires > now && entry.key.starts_with(prefix.as_bytes())
-                });
+                let live = shard
+                    .entries
+                    .iter()
+                    .flatten()
+                    .map(|entry| unpack(entry))
+                    .filter(|entry| entry.expires > now && entry.key.starts_with(prefix.as_bytes()));
                 live.filter_map(|entry| {
                     Some((Key::decode(std::str::from_utf8(entry.key).ok()?)?, entry.record()))
                 })
@@ -406,7 +410,10 @@ mod tests {
         let conflict = commit(&store, &[put(3, None, None), put(1, None, None)]);
         assert!(matches!(&conflict, Commit::Conflict(c) if c.len() == 1 && c[0].0 == key(1)), "{conflict:?}");
         assert_eq!(get(&store, 3), None);
-        assert!(matches!(commit(&store, &[Change::Delete { key: key(1), expected: first }]), Commit::Done(_)));
+        assert!(matches!(
+            commit(&store, &[Change::Delete { key: key(1), expected: first }]),
+            Commit::Done(_)
+        ));
         let Commit::Done(second) = commit(&store, &[put(1, None, None)]) else { panic!() };
         assert!(second > first);
         let stale = Change::Check { key: key(1), expected: Some(first) };
@@ -439,7 +446,8 @@ mod tests {
         for n in 10..5_000 {
             let expires = i64::try_from(n).unwrap() + 1_000_000;
             // A shard may hold only endless records: then the store says that it is full.
-            let _full = store.commit(&[put(n, None, Some(expires))], None, Durability::Relaxed).now_or_never();
+            let _full =
+                store.commit(&[put(n, None, Some(expires))], None, Durability::Relaxed).now_or_never();
         }
         assert!(store.usage().records <= 200, "{:?}", store.usage());
         assert!(store.usage().dropped > 4_000);

@@ -5,11 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use omniroute_core::{Mono, UnixMs};
 
 /// A clock that is behind by no more than this is waited for.
+#[cfg(any(test, feature = "store-sqlite"))]
 pub(crate) const SLACK_MS: i64 = 60_000;
 /// A clock that stays behind by more is believed after this long.
+#[cfg(any(test, feature = "store-sqlite"))]
 pub(crate) const PATIENCE_MS: i64 = 600_000;
 
 /// What a store remembers about time. The Redis script holds the same rule.
+#[cfg(any(test, feature = "store-sqlite"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Anchor {
     /// The latest time that was ever acknowledged.
@@ -20,6 +23,7 @@ pub(crate) struct Anchor {
     pub(crate) turns: i64,
 }
 
+#[cfg(any(test, feature = "store-sqlite"))]
 impl Anchor {
     /// The anchor after the clock showed `clock`; its `high` is the time now. `floor` is what this process has
     /// already told, in the given turn.
@@ -127,7 +131,9 @@ mod tests {
     #[test]
     fn what_is_told_never_goes_back_within_a_turn() {
         let seen = Seen::new();
-        for (turns, time, told) in [(0, 50, 50), (0, 40, 50), (0, 60, 60), (1, 10, 10), (0, 99, 10), (1, 11, 11)] {
+        for (turns, time, told) in
+            [(0, 50, 50), (0, 40, 50), (0, 60, 60), (1, 10, 10), (0, 99, 10), (1, 11, 11)]
+        {
             assert_eq!(seen.tell(turns, time, Mono(0)).0, told);
         }
     }

@@ -98,6 +98,13 @@ impl Scene {
         self.world().accounts.len()
     }
 
+    /// Whether this account alone could serve a request in time.
+    pub(crate) fn serves_within(&self, account: usize, request: &Request) -> bool {
+        let latest = request.deadline - request.service();
+        latest >= request.arrives
+            && self.world().some_serves(&[account], request.model, (request.arrives, latest))
+    }
+
     /// The target of an account and a model.
     pub(crate) fn target(&self, account: usize, model: usize) -> Target {
         self.world().target(account, model)
@@ -194,11 +201,14 @@ impl Scene {
         let mut tried: Vec<usize> = Vec::new();
         let mut sent = 0;
         let mut waits = 0;
+        let mut moved = false;
         let budget = Budget::new();
         loop {
             let order = self.order(request);
-            let fresh: Vec<usize> = order.iter().copied().filter(|account| !tried.contains(account)).collect();
-            let offered = if fresh.is_empty() { order } else { fresh };
+            let fresh: Vec<usize> =
+                order.iter().copied().filter(|account| !tried.contains(account)).collect();
+            // A lease is on one connection: another one is no way out.
+            let offered = if fresh.is_empty() || request.lease.is_some() { order } else { fresh };
             let targets: Vec<Target> = {
                 let world = self.world();
                 offered.iter().map(|account| world.target(*account, request.model)).collect()
@@ -216,11 +226,21 @@ impl Scene {
             let permit = match self.admit(request, &ask).await {
                 Some(Ok(permit)) => permit,
                 Some(Err(refusal)) => {
-                    self.log.note(What::Refused { host: request.host, request: request.number, wait: refusal.wait });
+                    let Refusal { wait, reason, .. } = refusal;
+                    self.log.note(What::Refused {
+                        host: request.host,
+                        request: request.number,
+                        wait,
+                        reason,
+                    });
+                    if !moved && self.subject.moved(request.host, &ask).await {
+                        moved = true;
+                        continue;
+                    }
                     let wait = refusal.wait.filter(|_| waits < self.plan.client_waits)?;
                     waits += 1;
                     // The header is in whole seconds, rounded up.
-                    let wait = wait.max(1).div_ceil(1_000) * 1_000;
+                    let wait = (wait.max(1) + 999) / 1_000 * 1_000;
                     if self.time.ms() + wait >= request.deadline {
                         return None;
                     }
@@ -238,7 +258,8 @@ impl Scene {
                     self.subject.answered(request.host, &ask, &target).await;
                     return Some(account);
                 }
-                Ended::Failed if request.hostile => return None,
+                // Who only looks, looks once.
+                Ended::Failed if request.hostile || request.purpose != Purpose::Production => return None,
                 Ended::Failed if sent < 8 && self.time.ms() < request.deadline => {}
                 Ended::Failed | Ended::Late => return None,
             }
@@ -257,7 +278,8 @@ impl Scene {
     async fn attempt(&self, request: &Request, permit: Permit, account: usize) -> Ended {
         let (attempt, special) = describe(permit.grant(), self.time.ms());
         self.log.note(What::Granted { attempt, host: request.host, request: request.number, special });
-        let mut guard = Running { scene: self, host: request.host, attempt, permit: Some(permit), called: false };
+        let mut guard =
+            Running { scene: self, host: request.host, attempt, permit: Some(permit), called: false };
         let allowed = {
             let permit = guard.permit.as_ref().expect("the permit is there until it is reported");
             permit.check().await.is_ok()
@@ -270,19 +292,26 @@ impl Scene {
         let wall = self.time.moment(request.host).wall.0 - at;
         let reply = {
             let mut dice = self.dice.borrow_mut();
-            self.world().call((account, request.model), request.hostile, at, wall, &mut dice)
+            self.world().call(
+                (account, request.model),
+                (request.hostile, attempt.production),
+                at,
+                wall,
+                &mut dice,
+            )
         };
         guard.called = true;
         let teaches = request.purpose == Purpose::Production && !request.hostile;
         self.score.borrow_mut().attempts += u64::from(teaches);
         let (ends, failure) = match reply {
-            Reply::Content => (at + request.service(), None),
+            Reply::Content => (self.world().arrives(account, at, at + request.service()), None),
             Reply::Fails(after, failure) => (at + after, Some(failure)),
             Reply::Nothing => (at + self.plan.readiness, Some(silence())),
         };
         if ends > request.deadline {
             self.time.sleep_until(request.deadline).await;
-            let failure = Failure::local(FailureKind::Timeout, "deadline_exceeded", "the caller's time is up");
+            let failure =
+                Failure::local(FailureKind::Timeout, "deadline_exceeded", "the caller's time is up");
             if self.dice.borrow_mut().chance(500_000) {
                 guard.report(Some(failure)).await;
             }
@@ -298,14 +327,20 @@ impl Scene {
         self.log.note(What::Answered { attempt, failure: None });
         guard.first_content().await;
         if request.stream {
-            guard.stream(request.rest).await;
+            let now = self.time.ms();
+            let end = self.world().arrives(account, now, now + request.rest);
+            guard.stream(end - now).await;
         }
         guard.report(None).await;
         Ended::Content
     }
 
     /// Runs a future so that changes of records during its steps carry this cause.
-    fn caused<'a, T: 'a>(&'a self, cause: Cause, work: impl Future<Output = T> + 'a) -> impl Future<Output = T> + 'a {
+    fn caused<'a, T: 'a>(
+        &'a self,
+        cause: Cause,
+        work: impl Future<Output = T> + 'a,
+    ) -> impl Future<Output = T> + 'a {
         let mut work = work.boxed_local();
         poll_fn(move |cx| {
             let before = self.log.cause(cause);
@@ -370,7 +405,9 @@ impl Running<'_> {
             None => Cause::Success(self.attempt),
             Some(failure) => {
                 let blame = Blame { status: failure.status.unwrap_or(0), local: failure.origin_local };
-                if self.attempt.production && failure.declared && failure.scope == Scope::Connection
+                if self.attempt.production
+                    && failure.declared
+                    && failure.scope == Scope::Connection
                     && let Some(until) = failure.retry_at
                     && until.0 > host_moment.wall.0
                 {
@@ -451,4 +488,3 @@ fn silence() -> Failure {
     failure.phase = Phase::BeforeFirstContent;
     failure
 }
-

@@ -32,7 +32,7 @@ impl Dice {
 
     /// A number below `end`; 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        usize::try_from(u128::from(self.next()) * end as u128 >> 64).unwrap_or(0)
+        usize::try_from((u128::from(self.next()) * end as u128) >> 64).unwrap_or(0)
     }
 
     /// A number from `low` to `high`, both included.

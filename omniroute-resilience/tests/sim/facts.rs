@@ -110,8 +110,8 @@ pub(crate) struct Special {
 pub(crate) enum What {
     /// A permit was given out, on a host, for a request.
     Granted { attempt: Attempt, host: usize, request: u64, special: Special },
-    /// Nothing was eligible; wait in ms if known.
-    Refused { host: usize, request: u64, wait: Option<i64> },
+    /// Nothing was eligible, and why; wait in ms if known.
+    Refused { host: usize, request: u64, wait: Option<i64>, reason: &'static str },
     /// Bytes went to a vendor.
     Sent { attempt: Attempt, special: Special },
     /// The vendor answered: none is content.

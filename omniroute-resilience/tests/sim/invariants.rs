@@ -53,6 +53,8 @@ pub(crate) struct Counts {
     pub(crate) opened: u64,
     pub(crate) probes: u64,
     pub(crate) terminal: u64,
+    pub(crate) last_resorts: u64,
+    pub(crate) verifications: u64,
 }
 
 struct Live {
@@ -126,7 +128,11 @@ impl Watch {
             What::Granted { attempt, host, request, special } => {
                 self.counts.granted += 1;
                 self.shut_since = None;
-                if self.live.insert(attempt.permit, Live { attempt, host, request, probe: special.probe }).is_some() {
+                if self
+                    .live
+                    .insert(attempt.permit, Live { attempt, host, request, probe: special.probe })
+                    .is_some()
+                {
                     self.broke("I-5", fact.at, format!("permit {} was given out twice", attempt.permit));
                 }
                 if special.probe {
@@ -167,9 +173,13 @@ impl Watch {
             What::Killed { host } => {
                 self.live.retain(|_, live| live.host != host);
                 let live = &self.live;
-                self.probes.values_mut().for_each(|held| held.retain(|(permit, _)| live.contains_key(permit)));
+                self.probes
+                    .values_mut()
+                    .for_each(|held| held.retain(|(permit, _)| live.contains_key(permit)));
             }
-            What::Leased { owner, account, generation, until } => self.leased(fact, owner, account, generation, until),
+            What::Leased { owner, account, generation, until } => {
+                self.leased(fact, owner, account, generation, until)
+            }
             What::Unleased { owner } => {
                 self.leases.remove(&owner);
             }
@@ -205,7 +215,10 @@ impl Watch {
         held.push((attempt.permit, fact.at));
         let many = held.len();
         if many > 1 && self.steady(fact.at) && fact.at > self.jumped_until {
-            let text = format!("{many} probes of vendor {} are out, the last one is {}", attempt.vendor, attempt.permit);
+            let text = format!(
+                "{many} probes of vendor {} are out, the last one is {}",
+                attempt.vendor, attempt.permit
+            );
             self.broke("I-2", fact.at, text);
         }
     }
@@ -218,6 +231,8 @@ impl Watch {
 
     fn sent(&mut self, fact: &Fact, attempt: &Attempt, special: crate::sim::facts::Special) {
         self.counts.sent += 1;
+        self.counts.last_resorts += u64::from(special.last_resort);
+        self.counts.verifications += u64::from(special.verification);
         let Some(live) = self.live.get(&attempt.permit) else {
             self.broke("I-8", fact.at, format!("{} was sent without a permit that is alive", attempt.permit));
             return;
@@ -252,19 +267,28 @@ impl Watch {
         if account.seen.terminal != 0 {
             found.push(("I-1", account.at, format!("account {} is terminal", attempt.account)));
         } else if account.seen.until > wall && !exempt {
-            let text = format!("account {} rests for another {} ms", attempt.account, account.seen.until - wall);
+            let text =
+                format!("account {} rests for another {} ms", attempt.account, account.seen.until - wall);
             found.push(("cooling", account.at, text));
         }
         for who in [here, everywhere] {
             let lock = self.locks.get(&who).copied().unwrap_or_default();
             if lock.seen.until > wall && !exempt {
-                found.push(("locked", lock.at, format!("{who:?} is locked for {} ms", lock.seen.until - wall)));
+                found.push((
+                    "locked",
+                    lock.at,
+                    format!("{who:?} is locked for {} ms", lock.seen.until - wall),
+                ));
             }
         }
         if breaker.seen.state == 2 && breaker.seen.open_until > wall && breaker.seen.forced == 0 && !exempt {
             found.push(("open", breaker.at, format!("the breaker of vendor {} is open", attempt.vendor)));
         } else if breaker.seen.state == 3 && !special.probe && !exempt {
-            found.push(("open", breaker.at, format!("vendor {} is half open, this is no probe", attempt.vendor)));
+            found.push((
+                "open",
+                breaker.at,
+                format!("vendor {} is half open, this is no probe", attempt.vendor),
+            ));
         }
         for (rule, since, text) in found {
             if young(since) {
@@ -314,7 +338,12 @@ impl Watch {
         if new.state == 2 && old.state != 2 {
             self.counts.opened += 1;
         }
-        if old.state == 2 && new.state == 2 && old.generation == new.generation && old.open_until != new.open_until && calm {
+        if old.state == 2
+            && new.state == 2
+            && old.generation == new.generation
+            && old.open_until != new.open_until
+            && calm
+        {
             self.broke("I-3", fact.at, say("the date moved while it was open"));
         }
         if let Some((_, _, until)) = new.probe
@@ -378,7 +407,10 @@ impl Watch {
         if new.terminal != 0 && old.terminal == 0 {
             self.counts.terminal += 1;
             if let Cause::Failure(_, kind, _) = cause
-                && !matches!(kind, FailureKind::Banned | FailureKind::CreditsExhausted | FailureKind::Unauthorized)
+                && !matches!(
+                    kind,
+                    FailureKind::Banned | FailureKind::CreditsExhausted | FailureKind::Unauthorized
+                )
             {
                 self.broke("terminal", fact.at, say("ended without strong evidence"));
             }

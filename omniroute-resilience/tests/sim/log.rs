@@ -29,14 +29,8 @@ pub(crate) struct Inner {
 impl Log {
     /// Starts empty. `keep` facts are kept for people.
     pub(crate) fn new(time: Time, watch: Watch, keep: usize) -> Log {
-        let inner = Inner {
-            watch,
-            trace: Trace::default(),
-            facts: 0,
-            cause: Cause::None,
-            keep,
-            last: Vec::new(),
-        };
+        let inner =
+            Inner { watch, trace: Trace::default(), facts: 0, cause: Cause::None, keep, last: Vec::new() };
         Log { inner: Arc::new(Mutex::new(inner)), time }
     }
 

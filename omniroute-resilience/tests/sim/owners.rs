@@ -47,7 +47,9 @@ async fn session(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, dice: &
             return;
         }
         match library.on(host).library.leases().acquire(&ask).await {
-            Ok(Acquired::Acquired(view) | Acquired::Reused(view) | Acquired::Transitioned(view)) => break view.generation,
+            Ok(Acquired::Acquired(view) | Acquired::Reused(view) | Acquired::Transitioned(view)) => {
+                break view.generation;
+            }
             Ok(Acquired::CapacityUnavailable { retry_at, .. }) => {
                 let wall = scene.time.moment(0).wall.0;
                 if waited_until.is_some_and(|until| wall > until + 5_000) {
@@ -73,9 +75,6 @@ async fn session(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, dice: &
     };
     let turns = dice.between(1, 40);
     let mut renewed_at = scene.time.ms();
-    if !held(library, scene, owner, host, generation).await {
-        return;
-    }
     for turn in 0..turns {
         if scene.time.ms() >= scene.plan.seconds * 1_000 {
             break;
@@ -90,13 +89,14 @@ async fn session(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, dice: &
                 return;
             }
         }
-        if !held(library, scene, owner, host, generation).await {
+        let Some(account) = held(library, scene, owner, host, generation).await else {
             scene.log.note(What::Unleased { owner });
             return;
-        }
+        };
         let now = scene.time.ms();
-        let number = 1_000_000 + owner as u64 * 100_000 + u64::try_from(turn).unwrap_or(0) + (generation << 40);
-        let request = Request {
+        let number =
+            1_000_000 + owner as u64 * 100_000 + u64::try_from(turn).unwrap_or(0) + (generation << 40);
+        let mut request = Request {
             number,
             host: 1 + dice.below(scene.plan.hosts),
             model,
@@ -114,6 +114,8 @@ async fn session(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, dice: &
             rest: dice.between(0, 4_000),
             stream: false,
         };
+        // The oracle knows that this owner has this account and no other.
+        request.possible = Some(scene.serves_within(account, &request));
         Rc::clone(scene).serve(request).await;
         scene.time.sleep(dice.between(100, 15_000)).await;
     }
@@ -123,16 +125,27 @@ async fn session(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, dice: &
     let _released = leases.release(hash, &consumer, generation, EndReason::OwnerExit).await;
 }
 
-/// Whether the owner still holds its lease; notes what it holds.
-async fn held(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, host: usize, generation: u64) -> bool {
+/// The account of the owner's lease, if it still has one; notes it.
+async fn held(
+    library: &Rc<Library>,
+    scene: &Rc<Scene>,
+    owner: usize,
+    host: usize,
+    generation: u64,
+) -> Option<usize> {
     let leases = library.on(host).library.leases();
     match leases.status(token(owner), &consumer(owner), generation).await {
         Ok(Status::Active(view, _, connection)) => {
             let account = number(connection.as_str());
-            scene.log.note(What::Leased { owner, account, generation: view.generation, until: view.expires_at.0 });
-            true
+            scene.log.note(What::Leased {
+                owner,
+                account,
+                generation: view.generation,
+                until: view.expires_at.0,
+            });
+            Some(account)
         }
-        _ => false,
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use omniroute_resilience::{Class, Config};
 
 use crate::sim::client::{Done, Request, Scene, Score};
 use crate::sim::dice::Dice;
-use crate::sim::facts::What;
+use crate::sim::facts::{Fact, What};
 use crate::sim::invariants::{Counts, Numbers, Violation, Watch};
 use crate::sim::log::Log;
 use crate::sim::plan::{Event, Plan, Script};
@@ -32,6 +32,8 @@ pub(crate) struct Report {
     pub(crate) facts: u64,
     pub(crate) layer_commits: u64,
     pub(crate) reads: u64,
+    /// Facts kept for people, none unless asked for.
+    pub(crate) kept: Vec<Fact>,
     /// How long breakers were open, summed, ms.
     pub(crate) open_ms: i64,
     /// The longest time in which every admission was refused, ms.
@@ -99,9 +101,11 @@ pub(crate) fn run(script: &Script, seed: u64, stage: &dyn Fn(&Props) -> Rc<dyn S
         world.classes.iter().map(|class| numbers(*class, &plan.config)).collect(),
         world.accounts.iter().map(|account| account.vendor).collect(),
     );
-    let log = Log::new(time.clone(), watch, 0);
+    let keep = if std::env::var_os("SIM_LOOK").is_some() { usize::MAX } else { 0 };
+    let log = Log::new(time.clone(), watch, keep);
     let world = Arc::new(Mutex::new(world));
-    let props = Props { seed, log: log.clone(), time: time.clone(), plan: plan.clone(), world: Arc::clone(&world) };
+    let props =
+        Props { seed, log: log.clone(), time: time.clone(), plan: plan.clone(), world: Arc::clone(&world) };
     let stage = stage(&props);
     let scene = Rc::new(Scene {
         subject: stage.subject(),
@@ -111,7 +115,7 @@ pub(crate) fn run(script: &Script, seed: u64, stage: &dyn Fn(&Props) -> Rc<dyn S
         plan: plan.clone(),
         seed,
         dice: RefCell::new(Dice::new(seed, 2)),
-        turns: RefCell::new((0..=hosts).map(|host| host * 7).collect()),
+        turns: RefCell::new((0..=plan.hosts).map(|host| host * 7).collect()),
         score: RefCell::default(),
         done: RefCell::default(),
     });
@@ -125,10 +129,11 @@ pub(crate) fn run(script: &Script, seed: u64, stage: &dyn Fn(&Props) -> Rc<dyn S
     executor.stop();
 
     let end = (plan.seconds + DRAIN) * 1_000;
+    let kept = log.kept();
     let mut inner = log.lock();
     inner.watch.end(end);
-    for text in idle {
-        inner.watch.broke("I-5", end, text);
+    for (rule, text) in idle {
+        inner.watch.broke(rule, end, text);
     }
     let (layer_commits, reads) = stage.traffic();
     let mut report = Report {
@@ -140,6 +145,7 @@ pub(crate) fn run(script: &Script, seed: u64, stage: &dyn Fn(&Props) -> Rc<dyn S
         facts: inner.facts,
         layer_commits,
         reads,
+        kept,
         open_ms: inner.watch.open_ms,
         longest_shut: inner.watch.longest_shut,
         punished: inner.watch.punished.iter().copied().collect(),
@@ -167,7 +173,8 @@ fn arrivals(executor: &Executor, scene: &Rc<Scene>, seed: u64) {
         let mut slots = plan.tell_caps.then(|| Slots::new(&scene.world));
         loop {
             let second = i64::try_from(at_us / 1_000_000).unwrap_or(i64::MAX);
-            let factor = plan.bursts.iter().find(|(from, to, _)| *from <= second && second < *to).map_or(1, |b| b.2);
+            let factor =
+                plan.bursts.iter().find(|(from, to, _)| *from <= second && second < *to).map_or(1, |b| b.2);
             at_us += dice.gap_us(plan.per_hour * factor);
             let at = i64::try_from(at_us / 1_000).unwrap_or(i64::MAX);
             if let Some((when, many)) = crowd
@@ -218,7 +225,11 @@ fn request(dice: &mut Dice, plan: &Plan, number: u64, at: i64) -> Request {
     let rest = if stream { dice.between(1_000, 60_000) } else { dice.between(0, plan.longest) };
     let patience = dice.between(plan.patience.0, plan.patience.1);
     let purpose = if dice.chance(plan.others) {
-        dice.pick(&[Purpose::HealthProbe, Purpose::QuotaFetch, Purpose::OperatorTest { clear_on_success: false }])
+        dice.pick(&[
+            Purpose::HealthProbe,
+            Purpose::QuotaFetch,
+            Purpose::OperatorTest { clear_on_success: false },
+        ])
     } else {
         Purpose::Production
     };
@@ -245,7 +256,12 @@ fn request(dice: &mut Dice, plan: &Plan, number: u64, at: i64) -> Request {
 }
 
 /// Freezes, kills and jumps when the plan says so.
-fn infrastructure(executor: &Executor, scene: &Rc<Scene>, stage: &Rc<dyn Stage>, killed: &Rc<RefCell<Vec<usize>>>) {
+fn infrastructure(
+    executor: &Executor,
+    scene: &Rc<Scene>,
+    stage: &Rc<dyn Stage>,
+    killed: &Rc<RefCell<Vec<usize>>>,
+) {
     let mut events = scene.plan.events.clone();
     events.sort_by_key(|(at, _)| *at);
     let (scene, stage, killed) = (Rc::clone(scene), Rc::clone(stage), Rc::clone(killed));

@@ -19,8 +19,8 @@ pub(crate) trait Stage {
     /// Starts tasks of its own, for instance owners of leases.
     fn start(&self, _spawner: &Spawner, _scene: &Rc<Scene>) {}
 
-    /// At the end: what is still held although nobody holds it.
-    fn idle(&self) -> Vec<String> {
+    /// At the end: what is still held although nobody holds it, and what must never be there; with its rule.
+    fn idle(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use omniroute_core::{
@@ -30,10 +30,15 @@ pub(crate) enum Breakage {
     UnfencedAccounts,
 }
 
+/// Opens one and the same state, as every process does for itself.
+pub(crate) type Opener = Arc<dyn Fn() -> Arc<dyn ResilienceStore> + Send + Sync>;
+
 /// What all handles share.
 pub(crate) struct Shared {
-    /// The store behind.
-    inner: Mutex<Arc<dyn ResilienceStore>>,
+    /// Opens the store behind once more: another process's connection to the same state.
+    open: Opener,
+    /// The simulator's own.
+    inner: Arc<dyn ResilienceStore>,
     log: Log,
     time: Time,
     /// Nothing answers.
@@ -52,6 +57,7 @@ pub(crate) struct Shared {
 #[derive(Clone)]
 pub(crate) struct Handle {
     shared: Arc<Shared>,
+    inner: Arc<dyn ResilienceStore>,
     alive: Arc<AtomicBool>,
     /// A newer version of the library, which writes more into its records.
     newer: bool,
@@ -65,7 +71,12 @@ impl fmt::Debug for Handle {
 
 impl Shared {
     /// Wraps a store.
-    pub(crate) fn new(inner: Arc<dyn ResilienceStore>, log: Log, time: Time, breakage: Breakage) -> Arc<Shared> {
+    pub(crate) fn new(
+        inner: Arc<dyn ResilienceStore>,
+        log: Log,
+        time: Time,
+        breakage: Breakage,
+    ) -> Arc<Shared> {
         Arc::new(Shared {
             inner: Mutex::new(inner),
             log,
@@ -81,7 +92,8 @@ impl Shared {
 
     /// A new process's handle.
     pub(crate) fn handle(self: &Arc<Shared>, newer: bool) -> Handle {
-        Handle { shared: Arc::clone(self), alive: Arc::new(AtomicBool::new(true)), newer }
+        let inner = (self.open)();
+        Handle { shared: Arc::clone(self), inner, alive: Arc::new(AtomicBool::new(true)), newer }
     }
 
     /// Commits to records of the three layers, and reads.
@@ -92,9 +104,9 @@ impl Shared {
     /// Slots that are still in the store.
     pub(crate) fn held_slots(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let inner = self.inner();
-        let mut visit = |key: &Key, record: &Record| found.push(format!("{key} is still held: {:?}", record.value));
-        let scanned = inner.scan("sl/", &mut visit).now_or_never();
+        let mut visit =
+            |key: &Key, record: &Record| found.push(format!("{key} is still held: {:?}", record.value));
+        let scanned = self.inner.scan("sl/", &mut visit).now_or_never();
         drop(scanned);
         found
     }
@@ -109,13 +121,16 @@ impl Shared {
         self.delay.store(ms, Ordering::Relaxed);
     }
 
-    /// Another store takes its place: an empty restart.
-    pub(crate) fn replace(&self, inner: Arc<dyn ResilienceStore>) {
-        *self.inner.lock().unwrap_or_else(PoisonError::into_inner) = inner;
-    }
-
-    fn inner(&self) -> Arc<dyn ResilienceStore> {
-        Arc::clone(&self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The store comes back empty. Everything here answers at once: it is the simulator who asks.
+    pub(crate) fn wipe(&self) {
+        let mut all = Vec::new();
+        let mut visit = |key: &Key, record: &Record| all.push((key.clone(), record.version));
+        self.inner.scan("", &mut visit).now_or_never().map(|scanned| scanned.expect("it can be read"));
+        for (key, expected) in all {
+            let change = Put::Delete { key, expected };
+            let done = self.inner.commit(&[change], None, Durability::Relaxed).now_or_never();
+            done.map(|done| done.expect("it can be written"));
+        }
     }
 
     fn unfenced(&self, key: &Key) -> bool {
@@ -190,13 +205,13 @@ impl Handle {
 #[async_trait::async_trait]
 impl ResilienceStore for Handle {
     fn traits(&self) -> StoreTraits {
-        self.shared.inner().traits()
+        self.inner.traits()
     }
 
     async fn get(&self, keys: &[Key]) -> Result<(Vec<Option<Record>>, UnixMs), StoreError> {
         self.pass().await?;
         self.shared.reads.fetch_add(1, Ordering::Relaxed);
-        self.shared.inner().get(keys).await
+        self.inner.get(keys).await
     }
 
     async fn commit(
@@ -206,7 +221,7 @@ impl ResilienceStore for Handle {
         durability: Durability,
     ) -> Result<(Commit, UnixMs), StoreError> {
         self.pass().await?;
-        let inner = self.shared.inner();
+        let inner = &self.inner;
         let keys: Vec<Key> = changes.iter().map(|change| change.key().clone()).collect();
         let (before, _) = inner.get(&keys).await?;
         let mut changes = changes.to_vec();
@@ -245,6 +260,6 @@ impl ResilienceStore for Handle {
         visit: &mut (dyn for<'r> FnMut(&'r Key, &'r Record) + Send),
     ) -> Result<UnixMs, StoreError> {
         self.pass().await?;
-        self.shared.inner().scan(prefix, visit).await
+        self.inner.scan(prefix, visit).await
     }
 }

@@ -56,6 +56,11 @@ pub(crate) trait Subject {
     /// Asks for a permit on a host.
     fn admit<'a>(&'a self, host: usize, ask: &'a Ask) -> LocalBoxFuture<'a, Result<Permit, Refusal>>;
 
+    /// A request under a lease was refused: true if its lease moved to another connection.
+    fn moved<'a>(&'a self, _host: usize, _ask: &'a Ask) -> LocalBoxFuture<'a, bool> {
+        futures::future::ready(false).boxed_local()
+    }
+
     /// A request was answered at a target.
     fn answered<'a>(&'a self, _host: usize, _ask: &'a Ask, _target: &'a Target) -> LocalBoxFuture<'a, ()> {
         futures::future::ready(()).boxed_local()
@@ -64,7 +69,14 @@ pub(crate) trait Subject {
 
 /// The step functions, replaceable one by one.
 pub(crate) trait Steps: Send + Sync + fmt::Debug {
-    fn breaker_admit(&self, b: &mut Breaker, asking: &Asking, now: i64, rules: &breaker::Rules, rng: &Rng) -> Answer {
+    fn breaker_admit(
+        &self,
+        b: &mut Breaker,
+        asking: &Asking,
+        now: i64,
+        rules: &breaker::Rules,
+        rng: &Rng,
+    ) -> Answer {
         b.admit(asking, now, rules, rng).0
     }
 
@@ -72,7 +84,15 @@ pub(crate) trait Steps: Send + Sync + fmt::Debug {
         b.report(report, now, rules, rng);
     }
 
-    fn fail(&self, c: &mut Connection, hit: Hit, fresh: bool, now: i64, rules: &connection::Rules, rng: &Rng) {
+    fn fail(
+        &self,
+        c: &mut Connection,
+        hit: Hit,
+        fresh: bool,
+        now: i64,
+        rules: &connection::Rules,
+        rng: &Rng,
+    ) {
         let credential = c.credential;
         c.fail(hit, fresh, credential, now, rules, rng);
     }
@@ -81,6 +101,7 @@ pub(crate) trait Steps: Send + Sync + fmt::Debug {
         c.succeed(fresh, now, rules);
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the step function takes them one by one")]
     fn lock_fail(
         &self,
         l: &mut Lock,
@@ -125,7 +146,8 @@ impl State {
             return Some((i64::MAX, false));
         }
         let locks = [(vendor, Some(account), model), (vendor, None, model)];
-        let locked = locks.iter().filter_map(|key| self.locks.get(key)).map(|lock| lock.until).max().unwrap_or(0);
+        let locked =
+            locks.iter().filter_map(|key| self.locks.get(key)).map(|lock| lock.until).max().unwrap_or(0);
         let until = known.map_or(0, |c| c.until).max(locked);
         let due = known.is_some_and(|c| c.until > now && c.verify_at != 0 && c.verify_at <= now);
         (until > now).then_some((until, due))
@@ -208,7 +230,12 @@ impl DirectInner {
     }
 
     fn rules(&self, vendor: usize) -> connection::Rules {
-        connection::Rules::new(self.config.classes.of(self.class(vendor)), &self.config.cooldown, false, false)
+        connection::Rules::new(
+            self.config.classes.of(self.class(vendor)),
+            &self.config.cooldown,
+            false,
+            false,
+        )
     }
 
     fn lock_rules(&self, vendor: usize) -> lockout::Rules {
@@ -246,8 +273,12 @@ impl DirectInner {
                     let new = entry.clone();
                     self.note_breaker(vendor, &old, &new);
                     match answer {
-                        Answer::Grant => return Ok(self.permit(&mut state, position, ask, permit, (false, false))),
-                        Answer::Probe => return Ok(self.permit(&mut state, position, ask, permit, (true, false))),
+                        Answer::Grant => {
+                            return Ok(self.permit(&mut state, position, ask, permit, (false, false)));
+                        }
+                        Answer::Probe => {
+                            return Ok(self.permit(&mut state, position, ask, permit, (true, false)));
+                        }
                         Answer::Deny(until) => until,
                     }
                 }
@@ -310,7 +341,8 @@ impl DirectInner {
         };
         let verdict = effect.as_ref().map_or(Verdict::Success, |effect| effect.verdict);
         let siblings = self.accounts.div_ceil(self.classes.len());
-        let sibling_served = state.served.get(&vendor).is_some_and(|(at, who)| *who != account && now - at < 60_000);
+        let sibling_served =
+            state.served.get(&vendor).is_some_and(|(at, who)| *who != account && now - at < 60_000);
         if verdict == Verdict::Success {
             state.served.insert(vendor, (now, account));
         }
@@ -414,7 +446,11 @@ impl Sink {
     fn once(&self, content: bool) -> bool {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         let first = if content { !done.0 } else { !done.1 };
-        if content { done.0 = true } else { done.1 = true }
+        if content {
+            done.0 = true
+        } else {
+            done.1 = true
+        }
         first
     }
 
@@ -451,9 +487,9 @@ impl PermitSink for Sink {
         futures::future::ready(()).boxed()
     }
 
-    fn abandon(&self) {
+    fn abandon(self: Arc<Self>) {
         if self.once(false) {
-            self.inner.neutral(self);
+            self.inner.neutral(&self);
         }
     }
 }

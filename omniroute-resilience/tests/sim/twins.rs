@@ -12,7 +12,14 @@ use crate::sim::subject::Steps;
 pub(crate) struct UnfencedProbe;
 
 impl Steps for UnfencedProbe {
-    fn breaker_admit(&self, b: &mut Breaker, asking: &Asking, now: i64, rules: &breaker::Rules, rng: &Rng) -> Answer {
+    fn breaker_admit(
+        &self,
+        b: &mut Breaker,
+        asking: &Asking,
+        now: i64,
+        rules: &breaker::Rules,
+        rng: &Rng,
+    ) -> Answer {
         if b.state == State::HalfOpen {
             b.probe = None;
         }
@@ -40,7 +47,15 @@ impl Steps for LateSuccess {
 pub(crate) struct ShortenedUntil;
 
 impl Steps for ShortenedUntil {
-    fn fail(&self, c: &mut Connection, hit: Hit, fresh: bool, now: i64, rules: &connection::Rules, rng: &Rng) {
+    fn fail(
+        &self,
+        c: &mut Connection,
+        hit: Hit,
+        fresh: bool,
+        now: i64,
+        rules: &connection::Rules,
+        rng: &Rng,
+    ) {
         let (before, credential) = (c.until, c.credential);
         c.until = 0;
         c.fail(hit, fresh, credential, now, rules, rng);

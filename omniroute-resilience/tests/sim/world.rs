@@ -57,7 +57,7 @@ pub(crate) struct Account {
     pub(crate) running: usize,
     /// The one stray refusal is over.
     pub(crate) strayed: bool,
-    /// When it was called, ms since the start.
+    /// When it was called for a client, ms since the start.
     pub(crate) calls: Vec<i64>,
     /// When it answered with content.
     pub(crate) served: Vec<i64>,
@@ -140,13 +140,15 @@ impl World {
     pub(crate) fn call(
         &mut self,
         (account, model): (usize, usize),
-        hostile: bool,
+        (hostile, production): (bool, bool),
         at: i64,
         wall: i64,
         dice: &mut Dice,
     ) -> Reply {
         let entry = &mut self.accounts[account];
-        entry.calls.push(at);
+        if production {
+            entry.calls.push(at);
+        }
         entry.running += 1;
         let quick = dice.between(30, 300);
         if entry.cap.is_some_and(|cap| entry.running > cap) {
@@ -158,15 +160,17 @@ impl World {
         for ((_, end), trouble) in active.collect::<Vec<_>>() {
             let failure = match trouble {
                 Trouble::Down => {
-                    let mut failure = Failure::new(FailureKind::Unavailable, Scope::Provider, "service unavailable");
+                    let mut failure =
+                        Failure::new(FailureKind::Unavailable, Scope::Provider, "service unavailable");
                     failure.status = Some(503);
                     failure
                 }
                 Trouble::Silent => return Reply::Nothing,
                 Trouble::Unplugged => {
-                    let mut failure = Failure::new(FailureKind::Unavailable, Scope::Provider, "connection refused");
+                    // Packets are lost: nobody answers, and it takes a while to be sure.
+                    let mut failure = Failure::new(FailureKind::Timeout, Scope::Provider, "connect timeout");
                     failure.phase = Phase::Transport;
-                    failure
+                    return Reply::Fails(10_000 + quick, failure);
                 }
                 Trouble::Throttled { says } => {
                     let mut failure = refusal(FailureKind::RateLimited, 429, "rate limit reached");
@@ -222,6 +226,16 @@ impl World {
             return Reply::Fails(quick, failure);
         }
         Reply::Content
+    }
+
+    /// When an answer that would end at `ends` really ends: while the path is cut nothing moves, afterwards it goes on.
+    pub(crate) fn arrives(&self, account: usize, from: i64, ends: i64) -> i64 {
+        let cuts =
+            self.accounts[account].troubles.iter().filter(|(_, trouble)| *trouble == Trouble::Unplugged);
+        cuts.filter(|((start, _), _)| from < *start && *start < ends)
+            .map(|((start, end), _)| end - start)
+            .sum::<i64>()
+            + ends
     }
 
     /// A call is over.

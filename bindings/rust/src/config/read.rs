@@ -11,7 +11,8 @@ use super::tree::{Member, Node, Value};
 use super::{Config, Count};
 
 const SECTIONS: &[&str] = &["compression"];
-const KEYS: &[&str] = &["enabled", "plan", "mode", "strict", "max_body_bytes", "count", "memo", "engines", "combos"];
+const KEYS: &[&str] =
+    &["enabled", "plan", "mode", "strict", "max_body_bytes", "count", "memo", "engines", "combos"];
 const MEMO_KEYS: &[&str] = &["entries", "bytes", "ttl_s"];
 const COMBO_KEYS: &[&str] = &["name", "steps"];
 const STEP_KEYS: &[&str] = &["engine", "level", "config"];
@@ -72,7 +73,8 @@ impl Reader {
                     }
                 },
                 "max_body_bytes" => {
-                    config.max_body_bytes = self.size(&path, node, 1, u32::MAX.into()).or(config.max_body_bytes);
+                    config.max_body_bytes =
+                        self.size(&path, node, 1, u32::MAX.into()).or(config.max_body_bytes);
                 }
                 "count" => config.count = self.count(&path, node).unwrap_or(config.count),
                 "memo" => self.memo(&path, node, config),
@@ -93,7 +95,11 @@ impl Reader {
         let message = match Plan::parse(text) {
             Err(errors) if list => errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
             _ => {
-                format!("{} is not a plan, an engine or a combo{}", node.value.shown(), config.plan_hint(text))
+                format!(
+                    "{} is not a plan, an engine or a combo{}",
+                    node.value.shown(),
+                    config.plan_hint(text)
+                )
             }
         };
         self.mistakes.push(Mistake::new(path, message, node.place));
@@ -123,7 +129,8 @@ impl Reader {
             let inner = join(path, &member.key);
             match member.key.as_str() {
                 "entries" => {
-                    limits = self.size(&inner, &member.node, 0, 1 << 24).map_or(limits, |n| limits.entries(n));
+                    limits =
+                        self.size(&inner, &member.node, 0, 1 << 24).map_or(limits, |n| limits.entries(n));
                 }
                 "bytes" => {
                     limits = self.size(&inner, &member.node, 0, 1 << 40).map_or(limits, |n| limits.bytes(n));
@@ -173,12 +180,7 @@ impl Reader {
         out
     }
 
-    fn setting(
-        &mut self,
-        path: &str,
-        node: &Node,
-        field: &ConfigField,
-    ) -> Option<omniroute_compress::Value> {
+    fn setting(&mut self, path: &str, node: &Node, field: &ConfigField) -> Option<omniroute_compress::Value> {
         use omniroute_compress::Value as Setting;
         match (&field.default, &node.value) {
             (Setting::Bool(_), Value::Bool(value)) => Some(Setting::Bool(*value)),

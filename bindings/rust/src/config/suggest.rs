@@ -44,7 +44,9 @@ mod tests {
 
     #[test]
     fn names_the_nearest_or_nothing() {
-        for (word, hint) in [("saef", "; did you mean \"safe\"?"), ("rtkk", "; did you mean \"rtk\"?"), ("zzz", "")] {
+        for (word, hint) in
+            [("saef", "; did you mean \"safe\"?"), ("rtkk", "; did you mean \"rtk\"?"), ("zzz", "")]
+        {
             assert_eq!(suggestion(word, ["safe", "rtk", "lite"].into_iter()), hint, "{word}");
         }
     }

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::rng::Rng;
 use crate::config::{Class, Config};
+use crate::rng::Rng;
 
 fn rules(class: Class) -> Rules {
     let config = Config::default();
@@ -22,7 +22,13 @@ struct World {
 
 impl World {
     fn new(class: Class) -> World {
-        World { breaker: Breaker::default(), rules: rules(class), rng: Rng::new(1), now: 1_000_000, number: 0 }
+        World {
+            breaker: Breaker::default(),
+            rules: rules(class),
+            rng: Rng::new(1),
+            now: 1_000_000,
+            number: 0,
+        }
     }
 
     fn permit(&mut self) -> PermitId {
@@ -313,8 +319,7 @@ fn p17_t_1_14_every_state_survives_a_restart() {
         let bytes = breaker.encode(b"newer");
         assert_eq!(Breaker::decode(&bytes), Some((breaker.clone(), b"newer".as_slice())));
         let mut later = breaker;
-        let asking =
-            Asking { permit: PermitId { process: 2, number: 1 }, connection: 1, others: false };
+        let asking = Asking { permit: PermitId { process: 2, number: 1 }, connection: 1, others: false };
         let answer = later.admit(&asking, world.now + 10_000_000, &world.rules, &world.rng).0;
         assert_ne!(answer, Answer::Deny(0), "nothing is stranded");
         assert!(!matches!(answer, Answer::Deny(_)));

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::rng::Rng;
 use crate::config::{Class, Config};
+use crate::rng::Rng;
 
 fn rules(class: Class) -> Rules {
     let config = Config::default();
@@ -113,7 +113,14 @@ fn p07_p33_t_2_16_the_level_decays_with_time_and_not_by_being_chosen() {
 #[test]
 fn p15_t_2_17_terminal_states_stay_until_somebody_acts() {
     let mut connection = Connection { credential: 4, ..Connection::default() };
-    assert!(connection.fail(Hit::End(Terminal::Expired), true, 4, START, &rules(Class::ApiKey), &Rng::new(1)));
+    assert!(connection.fail(
+        Hit::End(Terminal::Expired),
+        true,
+        4,
+        START,
+        &rules(Class::ApiKey),
+        &Rng::new(1)
+    ));
     fail(&mut connection, RATE, START + 1);
     assert!(!connection.succeed(true, START + 2, &rules(Class::ApiKey)));
     assert!(!fail(&mut connection, Hit::End(Terminal::Banned), START + 3));
@@ -122,7 +129,14 @@ fn p15_t_2_17_terminal_states_stay_until_somebody_acts() {
     assert!(connection.terminal.is_some(), "clearing rests does not clear it");
     connection.credential_changed(5, START + 4);
     assert_eq!(connection.terminal, None);
-    let old = connection.fail(Hit::End(Terminal::Expired), false, 4, START + 5, &rules(Class::ApiKey), &Rng::new(1));
+    let old = connection.fail(
+        Hit::End(Terminal::Expired),
+        false,
+        4,
+        START + 5,
+        &rules(Class::ApiKey),
+        &Rng::new(1),
+    );
     assert!(!old, "a late answer to the old credential does not end the new one");
 }
 
@@ -153,7 +167,13 @@ fn p11_t_2_15_long_declared_rests_are_verified() {
     connection.verification_failed(None, now, &rules, &Rng::new(1));
     assert_eq!((connection.until, connection.verify_at), (until, now + 3_600_000));
     // A sight with room clears it, but only one that is fresh, whole, and of this very rest.
-    let seen = Seen { window: QuotaWindow::Week, used_ppm: 10_000, resets_at: Some(now + week), at: now, polled: true };
+    let seen = Seen {
+        window: QuotaWindow::Week,
+        used_ppm: 10_000,
+        resets_at: Some(now + week),
+        at: now,
+        polled: true,
+    };
     let mut other = connection.clone();
     other.note(Seen { resets_at: None, ..seen });
     assert!(!other.headroom_clears(other.epoch, now, &quota));
@@ -189,7 +209,13 @@ fn t_2_22_after_a_long_rest_it_comes_back_slowly() {
 fn p38_t_7_09_full_windows_block_and_recover() {
     let quota = Config::default().quota;
     let mut connection = Connection::default();
-    let full = Seen { window: QuotaWindow::FiveHours, used_ppm: 1_000_000, resets_at: None, at: START, polled: false };
+    let full = Seen {
+        window: QuotaWindow::FiveHours,
+        used_ppm: 1_000_000,
+        resets_at: None,
+        at: START,
+        polled: false,
+    };
     connection.note(full);
     assert_eq!(connection.exhausted_until(START, &quota), Some(START + 1_800_000));
     assert_eq!(connection.exhausted_until(START + 1_800_000, &quota), None, "not for ever");
@@ -240,7 +266,14 @@ fn agree(events: &[(u8, i64, bool)], shortened: bool, ignored_epoch: bool) -> Re
                 }
             }
             1 => {
-                connection.fail(Hit::Rest(Wait::Declared(*ms), Reason::RateLimited), *fresh, 0, now, &rules, &rng);
+                connection.fail(
+                    Hit::Rest(Wait::Declared(*ms), Reason::RateLimited),
+                    *fresh,
+                    0,
+                    now,
+                    &rules,
+                    &rng,
+                );
                 let wait = (*ms).max(1_000);
                 until = if shortened { now + wait } else { until.max(now + wait) };
                 if connection.until >= until && connection.until <= until + 2_000 {
@@ -285,8 +318,8 @@ fn broken_twins_are_caught_by_the_model() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     for (name, shortened, ignored) in [("shortened until", true, false), ("ignored epoch", false, true)] {
-        let caught =
-            (0..200).any(|_| agree(&events().new_tree(&mut runner).unwrap().current(), shortened, ignored).is_err());
+        let caught = (0..200)
+            .any(|_| agree(&events().new_tree(&mut runner).unwrap().current(), shortened, ignored).is_err());
         assert!(caught, "{name}");
     }
 }

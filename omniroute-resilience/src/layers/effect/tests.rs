@@ -308,11 +308,7 @@ fn what_else_decides() {
             with(K::Overloaded, S::Model, |f, _| declare(f, 4_000)),
             "alive lock Declared(4000) Capacity Model",
         ),
-        (
-            "cut off in the middle",
-            with(K::BadReply, S::Request, |f, _| f.phase = Phase::MidStream),
-            "trip",
-        ),
+        ("cut off in the middle", with(K::BadReply, S::Request, |f, _| f.phase = Phase::MidStream), "trip"),
     ];
     for (name, got, expected) in rows {
         assert_eq!(got, expected, "{name}");
@@ -353,8 +349,14 @@ fn any_failure() -> impl Strategy<Value = (Failure, Facts)> {
     let evidence = [Evidence::Structured, Evidence::Text, Evidence::Status];
     let trusts = [Trust::Direct, Trust::Proxy, Trust::None];
     let times = proptest::option::of((-10_000_i64..9_000_000_000, any::<bool>()));
-    ((0..17_usize, 0..5_usize, 0..4_usize, 0..3_usize), wider, (0..5_usize, 0..3_usize, any::<bool>()), times, any::<bool>()).prop_map(
-        move |((kind, scope, phase, proof), wider, (class, trust, per_model), time, local)| {
+    (
+        (0..17_usize, 0..5_usize, 0..4_usize, 0..3_usize),
+        wider,
+        (0..5_usize, 0..3_usize, any::<bool>()),
+        times,
+        any::<bool>(),
+    )
+        .prop_map(move |((kind, scope, phase, proof), wider, (class, trust, per_model), time, local)| {
             let mut failure = Failure::new(FailureKind::ALL[kind], Scope::ALL[scope], "x");
             failure.phase = phases[phase];
             failure.evidence = evidence[proof];
@@ -365,8 +367,7 @@ fn any_failure() -> impl Strategy<Value = (Failure, Facts)> {
                 failure.declared = declared;
             }
             (failure, Facts { class: Class::ALL[class], trust: trusts[trust], per_model, now: NOW })
-        },
-    )
+        })
 }
 
 /// The laws of the table. Says which one is broken.
@@ -375,10 +376,21 @@ fn laws(failure: &Failure, facts: &Facts, effect: &Effect) -> Result<(), &'stati
     if failure.origin_local && *effect != Effect::nothing(Verdict::Neutral) {
         return Err("p21 t_0_05: our own errors change nothing");
     }
-    if failure.kind == K::Cancelled && (effect.connection.is_some() || effect.lock.is_some() || effect.verdict != Verdict::Neutral) {
+    if failure.kind == K::Cancelled
+        && (effect.connection.is_some() || effect.lock.is_some() || effect.verdict != Verdict::Neutral)
+    {
         return Err("p14 t_4_06: who gives up blames nobody");
     }
-    let quota_like = matches!(failure.kind, K::RateLimited | K::QuotaExhausted | K::Overloaded | K::Unauthorized | K::Forbidden | K::Banned | K::CreditsExhausted);
+    let quota_like = matches!(
+        failure.kind,
+        K::RateLimited
+            | K::QuotaExhausted
+            | K::Overloaded
+            | K::Unauthorized
+            | K::Forbidden
+            | K::Banned
+            | K::CreditsExhausted
+    );
     if quota_like && effect.verdict == Verdict::ProviderFailure {
         return Err("p01 t_4_05: only a failing service trips the breaker");
     }

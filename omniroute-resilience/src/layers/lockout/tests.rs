@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::rng::Rng;
 use crate::config::Config;
+use crate::rng::Rng;
 
 const BASE: i64 = 120_000;
 const MAX: i64 = 1_800_000;
@@ -57,7 +57,7 @@ fn three_empty_answers_in_a_row_lock_and_a_success_between_saves() {
     let (rules, rng) = (rules(), Rng::new(1));
     let wait = Wait::InRow { of: 3, base: BASE, max: MAX };
     let mut lock = Lock::default();
-    let mut fail = |lock: &mut Lock, now| lock.fail(wait, Reason::EmptyContent, true, now, &rules, &rng);
+    let fail = |lock: &mut Lock, now| lock.fail(wait, Reason::EmptyContent, true, now, &rules, &rng);
     fail(&mut lock, 1_000);
     fail(&mut lock, 2_000);
     lock.succeed(true, 3_000);
@@ -138,7 +138,8 @@ fn broken_twins_are_caught_by_the_model() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     for (name, halving, shortened) in [("missing halving", false, false), ("shortened until", true, true)] {
-        let caught = (0..200).any(|_| agree(&events().new_tree(&mut runner).unwrap().current(), halving, shortened).is_err());
+        let caught = (0..200)
+            .any(|_| agree(&events().new_tree(&mut runner).unwrap().current(), halving, shortened).is_err());
         assert!(caught, "{name}");
     }
 }

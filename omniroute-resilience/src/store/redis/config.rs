@@ -102,7 +102,10 @@ pub(super) fn wrong(key: &str, value: &dyn fmt::Display, allowed: &str) -> Store
 
 impl fmt::Debug for RedisConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisConfig").field("url", &"..").field("namespace", &self.namespace).finish_non_exhaustive()
+        f.debug_struct("RedisConfig")
+            .field("url", &"..")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
     }
 }
 

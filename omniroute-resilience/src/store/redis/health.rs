@@ -25,7 +25,11 @@ pub(super) enum Fault {
 pub(super) enum Mode {
     Connected,
     /// Working alone until a probe succeeds.
-    Apart { since: Mono, next_probe: Mono, probing: bool },
+    Apart {
+        since: Mono,
+        next_probe: Mono,
+        probing: bool,
+    },
 }
 
 /// The state, with what led to it.

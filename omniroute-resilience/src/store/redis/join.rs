@@ -60,7 +60,9 @@ pub(super) fn change(told: &Unsettled, theirs: Option<&Record>, join: &dyn Join)
 /// What the server holds after a change.
 pub(super) fn after(change: &Change, version: u64) -> Option<Record> {
     match change {
-        Change::Put { value, expires, .. } => Some(Record { version, value: value.clone(), expires: *expires }),
+        Change::Put { value, expires, .. } => {
+            Some(Record { version, value: value.clone(), expires: *expires })
+        }
         _ => None,
     }
 }

@@ -91,7 +91,12 @@ fn rejoin(server: &mut Fake, local: &mut Local, join: &dyn Join, lose_answer: bo
 }
 
 /// Runs the processes in an order, some of them twice, and gives what the server holds in the end.
-fn play(start: &Fake, work: &[Vec<(u8, u8)>], order: &[(usize, bool)], join: &dyn Join) -> BTreeMap<Key, Bytes> {
+fn play(
+    start: &Fake,
+    work: &[Vec<(u8, u8)>],
+    order: &[(usize, bool)],
+    join: &dyn Join,
+) -> BTreeMap<Key, Bytes> {
     let mut server = start.clone();
     let mut locals: Vec<Local> = work.iter().map(|bits| apart(start, bits)).collect();
     for (who, lose_answer) in order {

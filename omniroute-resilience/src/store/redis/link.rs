@@ -163,14 +163,21 @@ fn told(error: &RedisError, limits: Limits) -> Failed {
         return Failed { fault: Some(Fault::Slow), error: timeout(limits.command) };
     }
     let refused = |text: &str| Failed { fault: Some(Fault::Refused), error: unavailable(text) };
+    let wrong = |text: &str| Failed {
+        fault: Some(Fault::Refused),
+        error: StoreError::Invalid(format!("redis: {text}")),
+    };
     match error.kind() {
         ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask | ServerErrorKind::CrossSlot) => {
             Failed { fault: None, error: StoreError::Unsupported("records spread over a redis cluster") }
         }
-        ErrorKind::Server(ServerErrorKind::NoPerm) => Failed {
-            fault: Some(Fault::Refused),
-            error: unavailable("this user may not run eval, evalsha, scan or the commands inside"),
-        },
+        ErrorKind::Server(ServerErrorKind::NoPerm) => {
+            wrong("this user may not run eval, evalsha, scan or the commands inside")
+        }
+        ErrorKind::AuthenticationFailed => wrong("the server refuses this user or password"),
+        _ if matches!(error.code(), Some("NOAUTH" | "WRONGPASS")) => {
+            wrong("the server refuses this user or password")
+        }
         ErrorKind::Io => refused(&error.to_string()),
         _ => refused(error.code().unwrap_or_else(|| error.category())),
     }

@@ -1,6 +1,6 @@
 //! What this process knows of the shared records: seeds the time without a server, and takes commits then.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use bytes::Bytes;
 use omniroute_core::{Change, Commit, Key, Record, StoreError, UnixMs};
@@ -12,10 +12,11 @@ const APART: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Local {
     entries: HashMap<Key, Entry>,
-    /// Order of arrival, for dropping when it is full.
-    order: VecDeque<Key>,
+    /// Order of arrival, for dropping when it is full. Names of entries that have gone stay for a while.
+    order: VecDeque<(u64, Key)>,
+    arrivals: u64,
     most: usize,
-    unsettled: usize,
+    unsettled: BTreeSet<Key>,
     /// Highest version known of the whole store.
     pub(super) newest: u64,
     pub(super) dropped: u64,
@@ -23,6 +24,7 @@ pub(super) struct Local {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
+    arrival: u64,
     version: u64,
     /// None: removed without the server.
     value: Option<Bytes>,
@@ -60,8 +62,9 @@ impl Local {
         Local {
             entries: HashMap::new(),
             order: VecDeque::new(),
+            arrivals: 0,
             most,
-            unsettled: 0,
+            unsettled: BTreeSet::new(),
             newest: 0,
             dropped: 0,
         }
@@ -80,6 +83,7 @@ impl Local {
             (None, None) | (Some(_), None) => {}
             (_, Some(record)) => {
                 let entry = Entry {
+                    arrival: 0,
                     version: record.version,
                     value: Some(record.value.clone()),
                     expires: record.expires,
@@ -100,7 +104,7 @@ impl Local {
 
     /// How many records the server must hear of.
     pub(super) fn unsettled(&self) -> usize {
-        self.unsettled
+        self.unsettled.len()
     }
 
     /// Commits without the server.
@@ -121,7 +125,7 @@ impl Local {
         if !conflicts.is_empty() {
             return Ok(Commit::Conflict(conflicts));
         }
-        if self.unsettled + changes.len() > self.most {
+        if self.unsettled.len() + changes.len() > self.most {
             return Err(StoreError::Full(self.most, "any"));
         }
         self.newest = (self.newest + 2) | APART;
@@ -137,7 +141,7 @@ impl Local {
                 // An expired record may still be there, as absent as here.
                 Some(entry) => entry.live(now).map(|record| record.version),
             };
-            let entry = Entry { version: self.newest, value, expires, apart: Some(base) };
+            let entry = Entry { arrival: 0, version: self.newest, value, expires, apart: Some(base) };
             self.insert(change.key().clone(), entry);
         }
         Ok(Commit::Done(self.newest))
@@ -153,22 +157,16 @@ impl Local {
 
     /// Some records that the server must hear of.
     pub(super) fn pending(&self, most: usize) -> Vec<Unsettled> {
-        let apart = self.entries.iter().filter_map(|(key, entry)| Some((key, entry, entry.apart?)));
-        let mut found: Vec<Unsettled> = apart
-            .take(most)
-            .map(|(key, entry, base)| Unsettled {
-                key: key.clone(),
-                record: entry.value.clone().map(|value| Record {
-                    version: entry.version,
-                    value,
-                    expires: entry.expires,
-                }),
-                base,
+        let told = |key: &Key| {
+            let entry = self.entries.get(key)?;
+            let record = entry.value.clone().map(|value| Record {
                 version: entry.version,
-            })
-            .collect();
-        found.sort_by(|a, b| a.key.cmp(&b.key));
-        found
+                value,
+                expires: entry.expires,
+            });
+            Some(Unsettled { key: key.clone(), record, base: entry.apart?, version: entry.version })
+        };
+        self.unsettled.iter().filter_map(told).take(most).collect()
     }
 
     /// The server has heard of a record and now holds `theirs`.
@@ -185,7 +183,7 @@ impl Local {
             entry.apart = Some(theirs.map(|record| record.version));
             return;
         }
-        self.unsettled -= 1;
+        self.unsettled.remove(&told.key);
         match theirs {
             None => {
                 self.entries.remove(&told.key);
@@ -208,26 +206,41 @@ impl Local {
         for entry in self.entries.values_mut() {
             entry.apart = Some(None);
         }
-        self.unsettled = self.entries.len();
+        self.unsettled = self.entries.keys().cloned().collect();
     }
 
-    fn insert(&mut self, key: Key, entry: Entry) {
-        self.unsettled += usize::from(entry.apart.is_some());
-        match self.entries.insert(key.clone(), entry) {
-            Some(old) => self.unsettled -= usize::from(old.apart.is_some()),
-            None => self.order.push_back(key),
+    fn insert(&mut self, key: Key, mut entry: Entry) {
+        if entry.apart.is_some() {
+            self.unsettled.insert(key.clone());
         }
-        // Names of records that have gone stay in the order for a while; it may not grow without end.
-        while self.entries.len() > self.most || self.order.len() > 2 * self.most + 16 {
-            let Some(oldest) = self.order.pop_front() else { return };
+        match self.entries.get_mut(&key) {
+            Some(old) => {
+                entry.arrival = old.arrival;
+                *old = entry;
+            }
+            None => {
+                self.arrivals += 1;
+                entry.arrival = self.arrivals;
+                self.order.push_back((self.arrivals, key.clone()));
+                self.entries.insert(key, entry);
+            }
+        }
+        if self.order.len() > 2 * self.most + 16 {
+            let entries = &self.entries;
+            self.order
+                .retain(|(arrival, key)| entries.get(key).is_some_and(|entry| entry.arrival == *arrival));
+        }
+        while self.entries.len() > self.most {
+            let Some((arrival, oldest)) = self.order.pop_front() else { return };
             match self.entries.get(&oldest) {
-                Some(entry) if entry.apart.is_some() => self.order.push_back(oldest),
-                Some(_) if self.entries.len() > self.most => {
+                Some(entry) if entry.arrival == arrival && entry.apart.is_some() => {
+                    self.order.push_back((arrival, oldest));
+                }
+                Some(entry) if entry.arrival == arrival => {
                     self.entries.remove(&oldest);
                     self.dropped += 1;
                 }
-                Some(_) => self.order.push_back(oldest),
-                None => {}
+                _ => {}
             }
         }
     }
@@ -264,7 +277,9 @@ mod tests {
     fn commits_apart_get_odd_growing_versions_and_stay_until_settled() {
         let mut local = Local::new(10);
         local.learn(&key(1), Some(&server(8, "a")), 20);
-        let Ok(Commit::Done(first)) = local.commit(&[put(1, Some(8), "b")], None, UnixMs(0)) else { panic!() };
+        let Ok(Commit::Done(first)) = local.commit(&[put(1, Some(8), "b")], None, UnixMs(0)) else {
+            panic!()
+        };
         assert_eq!(first, 23);
         let conflict = local.commit(&[put(1, Some(8), "c")], None, UnixMs(0));
         assert!(matches!(conflict, Ok(Commit::Conflict(_))));
@@ -272,7 +287,9 @@ mod tests {
         let told = local.pending(9).remove(0);
         assert_eq!((told.base, told.record.clone().unwrap().value), (Some(8), Bytes::from("b")));
 
-        let Ok(Commit::Done(second)) = local.commit(&[put(1, Some(23), "c")], None, UnixMs(0)) else { panic!() };
+        let Ok(Commit::Done(second)) = local.commit(&[put(1, Some(23), "c")], None, UnixMs(0)) else {
+            panic!()
+        };
         local.settle(&told, Some(&server(32, "b")));
         let again = local.pending(9).remove(0);
         assert_eq!((again.base, again.version()), (Some(32), second));
@@ -293,6 +310,18 @@ mod tests {
         }
         assert_eq!(local.commit(&[put(203, None, "v")], None, UnixMs(0)), Err(StoreError::Full(3, "any")));
         assert_eq!((local.len(), local.unsettled()), (3, 3));
+    }
+
+    #[test]
+    fn records_that_come_and_go_leave_nothing_behind() {
+        let mut local = Local::new(3);
+        for n in 0..1_000 {
+            local.learn(&key(n % 2), Some(&server(4 * u64::from(n) + 2, "v")), 4 * u64::from(n) + 2);
+            local.learn(&key(n % 2), None, 4 * u64::from(n) + 4);
+        }
+        local.learn(&key(1), Some(&server(9_000, "v")), 9_000);
+        assert!(local.order.len() <= 22, "{}", local.order.len());
+        assert_eq!(local.get(&key(1), UnixMs(0)), Some(server(9_000, "v")));
     }
 
     #[test]

@@ -219,7 +219,6 @@ fn split(kept: &Bytes) -> Option<Record> {
     Some(Record { version: text(version)?.parse().ok()?, value: kept.slice_ref(value), expires })
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

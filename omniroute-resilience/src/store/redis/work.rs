@@ -61,7 +61,12 @@ impl Shared {
     pub(super) fn first_contact(&self) -> Result<(), StoreError> {
         match self.exchange(true, &[], |caller| script::get(&self.names, caller, &[])) {
             Ok(_) => self.check_durable(),
-            Err(error @ StoreError::SchemaTooNew { .. }) => Err(error),
+            // Waiting will not mend these.
+            Err(
+                error @ (StoreError::SchemaTooNew { .. }
+                | StoreError::Invalid(_)
+                | StoreError::Unsupported(_)),
+            ) => Err(error),
             Err(error) if self.config.require => Err(error),
             Err(error) => {
                 let now = self.clock.now().mono;
@@ -105,7 +110,8 @@ impl Shared {
                 Commit::Done(reply.version)
             }
             Outcome::Conflict(conflicts) => {
-                let named = conflicts.into_iter().filter_map(|(at, record)| Some((keys.get(at)?.clone(), record)));
+                let named =
+                    conflicts.into_iter().filter_map(|(at, record)| Some((keys.get(at)?.clone(), record)));
                 let conflicts: Vec<_> = named.collect();
                 let mut state = self.lock();
                 for (key, record) in &conflicts {
@@ -339,9 +345,8 @@ impl Shared {
             return Ok(());
         }
         for (setting, needed) in [("appendonly", "yes"), ("appendfsync", "always")] {
-            let asked: Result<Vec<String>, _> = self.call(true, |connection| {
-                redis::cmd("CONFIG").arg("GET").arg(setting).query(connection)
-            });
+            let asked: Result<Vec<String>, _> =
+                self.call(true, |connection| redis::cmd("CONFIG").arg("GET").arg(setting).query(connection));
             if let Some(found) = asked.ok().and_then(|pair| pair.into_iter().nth(1))
                 && found != needed
             {
@@ -360,7 +365,8 @@ impl Server for Rejoining<'_> {
     fn get(&mut self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
         let texts: Vec<String> = keys.iter().map(Key::encode).collect();
         let shared = self.0;
-        let (reply, _) = shared.exchange(true, &texts, |caller| script::get(&shared.names, caller, &texts))?;
+        let (reply, _) =
+            shared.exchange(true, &texts, |caller| script::get(&shared.names, caller, &texts))?;
         match reply.outcome {
             Outcome::Got(records) => Ok(records),
             _ => Err(forgot()),

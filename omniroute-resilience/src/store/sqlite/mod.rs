@@ -65,7 +65,9 @@ impl SqliteConfig {
 
     fn validate(&self) -> Result<(), StoreError> {
         let wrong = |key: &str, value: &dyn std::fmt::Display, allowed: &str| {
-            Err(StoreError::Invalid(format!("store.sqlite.{key} = {value} is not allowed: must be {allowed}")))
+            Err(StoreError::Invalid(format!(
+                "store.sqlite.{key} = {value} is not allowed: must be {allowed}"
+            )))
         };
         if self.busy < Span::ms(1) || self.busy > Span::minutes(1) {
             return wrong("busy", &self.busy, "1ms to 1min");
@@ -263,3 +265,6 @@ impl Drop for Turn {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

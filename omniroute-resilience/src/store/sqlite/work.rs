@@ -26,6 +26,12 @@ impl Writer {
         Writer { connection, full: None }
     }
 
+    /// As if the disk were this big.
+    #[cfg(test)]
+    pub(super) fn limit_pages(&self, count: u32) {
+        self.connection.query_row(&format!("PRAGMA max_page_count = {count}"), [], |_| Ok(())).unwrap();
+    }
+
     /// Whether the end of a transaction waits for the disk.
     fn set_full(&mut self, full: bool) -> Result<(), rusqlite::Error> {
         if self.full != Some(full) {
@@ -71,7 +77,8 @@ impl Shared {
     ) -> Result<Page, StoreError> {
         let ((records, next), time) = self.read(|snapshot, now| {
             let order = if inclusive { ">=" } else { ">" };
-            let sql = format!("SELECT version, value, expires, k FROM kv WHERE k {order} ?1 ORDER BY k LIMIT ?2");
+            let sql =
+                format!("SELECT version, value, expires, k FROM kv WHERE k {order} ?1 ORDER BY k LIMIT ?2");
             let mut statement = snapshot.prepare_cached(&sql)?;
             let mut rows = statement.query((from, i64::try_from(size).unwrap_or(i64::MAX)))?;
             let (mut records, mut last, mut seen) = (Vec::new(), None, 0);
@@ -105,8 +112,8 @@ impl Shared {
             return;
         }
         let mut answers = self.write(&mut writer, &batch);
-        if batch.len() > 1 && answers.iter().any(Result::is_err) {
-            // One bad apple must not spoil the others.
+        if batch.len() > 1 && answers.iter().any(|answer| matches!(answer, Err(StoreError::Invalid(_)))) {
+            // What one commit did wrong must not spoil the others.
             answers = batch
                 .iter()
                 .flat_map(|pending| self.write(&mut writer, std::slice::from_ref(pending)))
@@ -121,9 +128,8 @@ impl Shared {
     pub(super) fn accept_loss(&self) -> Result<(), StoreError> {
         let mut writer = lock(&self.writer);
         let writer = self.usable(&mut writer)?;
-        let written = writer
-            .set_full(true)
-            .and_then(|()| writer.connection.execute("UPDATE meta SET lost = 0", []));
+        let written =
+            writer.set_full(true).and_then(|()| writer.connection.execute("UPDATE meta SET lost = 0", []));
         written.map_err(|error| self.told(&error))?;
         self.lost.store(false, Ordering::Release);
         Ok(())
@@ -251,8 +257,8 @@ impl Shared {
         }
         let must_write = meta.version != before.version || before.anchor.must_write(meta.anchor);
         if must_write || note_time {
-            let mut statement = change
-                .prepare_cached("UPDATE meta SET version = ?1, high = ?2, behind = ?3, turns = ?4")?;
+            let mut statement =
+                change.prepare_cached("UPDATE meta SET version = ?1, high = ?2, behind = ?3, turns = ?4")?;
             statement.execute((meta.version, now, meta.anchor.behind, meta.anchor.turns))?;
             drop(statement);
             change.commit()?;

@@ -277,7 +277,9 @@ fn a_failing_test_keeps_the_filter_out() {
     let loaded = toml(toml_text);
     assert_eq!(
         messages(&loaded),
-        ["project filters filters.toml:6:1: filter \"a\": test \"t\" failed: line 1 is \"x\", expected \"y\""]
+        [
+            "project filters filters.toml:6:1: filter \"a\": test \"t\" failed: line 1 is \"x\", expected \"y\""
+        ]
     );
     assert!(custom(&loaded.set).is_empty(), "a TOML file loads as a whole or not at all");
 }

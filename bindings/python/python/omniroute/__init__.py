@@ -1,0 +1,54 @@
+"""Makes requests to language models shorter, in the process, without losing a fact or a cached prefix.
+
+>>> import omniroute as om
+>>> om.compress(b'{"messages": [{"role": "user", "content": "hi"}]}').changed
+False
+"""
+
+from ._native import EXACT_TOKENS, __version__
+from .compressor import Compressor, acompress, compress, compress_messages, compress_text
+from .errors import (
+    AuthenticationError,
+    Cancelled,
+    ConfigError,
+    ContextTooLong,
+    Error,
+    Filtered,
+    Internal,
+    NoCandidate,
+    QuotaExhausted,
+    RateLimited,
+    RequestError,
+    Timeout,
+    Unavailable,
+)
+from .results import Compressed, CompressedText, Messages, Receipt
+from .transport import CompressTransport
+
+__all__ = [
+    "EXACT_TOKENS",
+    "AuthenticationError",
+    "Cancelled",
+    "CompressTransport",
+    "Compressed",
+    "CompressedText",
+    "Compressor",
+    "ConfigError",
+    "ContextTooLong",
+    "Error",
+    "Filtered",
+    "Internal",
+    "Messages",
+    "NoCandidate",
+    "QuotaExhausted",
+    "RateLimited",
+    "Receipt",
+    "RequestError",
+    "Timeout",
+    "Unavailable",
+    "__version__",
+    "acompress",
+    "compress",
+    "compress_messages",
+    "compress_text",
+]

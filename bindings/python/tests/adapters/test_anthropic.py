@@ -1,0 +1,77 @@
+"""The Anthropic SDK with compression, whole, streamed, with errors, asynchronous."""
+
+import asyncio
+from typing import Any
+
+import anthropic
+import pytest
+from scripted import Provider, source
+
+from omniroute.anthropic import Anthropic, AsyncAnthropic
+
+LIBRARY = __import__(
+    next(k.__module__ for k in anthropic.DefaultHttpxClient.__mro__ if "httpx" in k.__module__).split(".")[0]
+)
+ANSWER = {
+    "id": "m1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-sonnet-4-5",
+    "content": [{"type": "text", "text": "done"}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 1, "output_tokens": 1},
+}
+
+
+def chat() -> list[Any]:
+    messages: list[Any] = [{"role": "user", "content": "read a.rs, twice"}]
+    for ident in ("a", "b"):
+        use = {"type": "tool_use", "id": ident, "name": "read", "input": {"path": "a.rs"}}
+        result = {"type": "tool_result", "tool_use_id": ident, "content": source()}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    return messages
+
+
+def shorter(sent: dict[str, Any]) -> bool:
+    blocks = [b for m in sent["messages"] if isinstance(m["content"], list) for b in m["content"]]
+    contents = [block["content"] for block in blocks if block["type"] == "tool_result"]
+    return contents[0] == source() and len(contents[1]) < len(source()) // 2
+
+
+def test_whole() -> None:
+    end = Provider(LIBRARY, ANSWER)
+    client = Anthropic(transport=end.transport, api_key="k")
+    raw = client.messages.with_raw_response.create(model="claude-sonnet-4-5", max_tokens=9, messages=chat())
+    assert raw.parse().content[0].text == "done"  # type: ignore[union-attr]
+    assert shorter(end.bodies[0])
+    assert raw.http_response.extensions["omniroute"].applied
+    assert isinstance(client, anthropic.Anthropic)
+
+
+def test_streamed() -> None:
+    events = [
+        'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}',
+        'event: message_stop\ndata: {"type":"message_stop"}',
+    ]
+    end = Provider(LIBRARY, ANSWER, stream=events)
+    client = Anthropic(transport=end.transport, api_key="k")
+    stream = client.messages.create(model="claude-sonnet-4-5", max_tokens=9, messages=chat(), stream=True)
+    assert [event.type for event in stream] == ["content_block_delta", "message_stop"]
+    assert shorter(end.bodies[0])
+
+
+def test_errors_are_those_of_the_sdk() -> None:
+    end = Provider(LIBRARY, {"type": "error", "error": {"type": "rate_limit_error", "message": "x"}}, status=429)
+    client = Anthropic(transport=end.transport, api_key="k", max_retries=0)
+    with pytest.raises(anthropic.RateLimitError):
+        client.messages.create(model="claude-sonnet-4-5", max_tokens=9, messages=chat())
+
+
+def test_asynchronous() -> None:
+    async def main() -> None:
+        end = Provider(LIBRARY, ANSWER)
+        async with AsyncAnthropic(transport=end.transport, api_key="k") as client:
+            await client.messages.create(model="claude-sonnet-4-5", max_tokens=9, messages=chat())
+        assert shorter(end.bodies[0])
+
+    asyncio.run(main())

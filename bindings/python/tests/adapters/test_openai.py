@@ -1,0 +1,97 @@
+"""The OpenAI SDK with compression, whole, streamed, with tools, with errors, asynchronous."""
+
+import asyncio
+from typing import Any
+
+import openai
+import pytest
+from scripted import Provider, chat, source
+
+import omniroute as om
+from omniroute.openai import AsyncOpenAI, OpenAI
+
+LIBRARY = __import__(next(k.__module__ for k in openai.DefaultHttpxClient.__mro__ if "httpx" in k.__module__).split(".")[0])
+ANSWER = {
+    "id": "c1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "gpt-5",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "done"}}],
+}
+
+
+def provider(**options: Any) -> Provider:
+    return Provider(LIBRARY, options.pop("answer", ANSWER), **options)
+
+
+def shorter(sent: dict[str, Any]) -> bool:
+    contents = [message["content"] for message in sent["messages"] if message["role"] == "tool"]
+    return contents[0] == source() and len(contents[1]) < len(source()) // 2
+
+
+def test_whole() -> None:
+    receipts: list[om.Receipt] = []
+    end = provider()
+    client = OpenAI(transport=end.transport, api_key="k", on_receipt=receipts.append)
+    given = chat()
+    raw = client.chat.completions.with_raw_response.create(model="gpt-5", messages=given)  # type: ignore[arg-type]
+    assert raw.parse().choices[0].message.content == "done"
+    assert shorter(end.bodies[0]) and given == chat()
+    assert receipts[0].applied and raw.http_response.extensions["omniroute"] is receipts[0]
+    assert isinstance(client, openai.OpenAI)
+
+
+def test_streamed() -> None:
+    chunk = 'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":%s}]}'
+    events = [chunk % '{"content":"do"}', chunk % '{"content":"ne"}', "data: [DONE]"]
+    end = provider(stream=events)
+    client = OpenAI(transport=end.transport, api_key="k")
+    stream = client.chat.completions.create(model="gpt-5", messages=chat(), stream=True)  # type: ignore[call-overload]
+    assert "".join(piece.choices[0].delta.content for piece in stream) == "done"
+    assert shorter(end.bodies[0])
+
+
+def test_responses_and_other_paths() -> None:
+    end = provider(answer={"id": "r", "object": "response", "output": [], "data": [], "model": "m"})
+    client = OpenAI(transport=end.transport, api_key="k")
+    items: list[Any] = []
+    for ident in ("a", "b"):
+        items.append({"type": "function_call", "call_id": ident, "name": "read", "arguments": '{"path": "a.rs"}'})
+        items.append({"type": "function_call_output", "call_id": ident, "output": source()})
+    client.responses.create(model="gpt-5", input=items)
+    outputs = [item["output"] for item in end.bodies[0]["input"] if "output" in item]
+    assert outputs[0] == source() and len(outputs[1]) < len(source()) // 2
+    client.embeddings.create(model="m", input="text", encoding_format="float")
+    assert end.bodies[1]["input"] == "text"
+
+
+def test_errors_are_those_of_the_sdk() -> None:
+    end = provider(answer={"error": {"message": "slow down"}}, status=429)
+    client = OpenAI(transport=end.transport, api_key="k", max_retries=0)
+    with pytest.raises(openai.RateLimitError):
+        client.chat.completions.create(model="gpt-5", messages=chat())  # type: ignore[arg-type]
+
+
+def test_asynchronous_and_cancelled() -> None:
+    async def main() -> None:
+        end = provider()
+        async with AsyncOpenAI(transport=end.transport, api_key="k") as client:
+            done = await client.chat.completions.create(model="gpt-5", messages=chat())  # type: ignore[arg-type]
+            assert done.choices[0].message.content == "done" and shorter(end.bodies[0])
+            call = client.chat.completions.create(model="gpt-5", messages=chat())  # type: ignore[arg-type]
+            task = asyncio.ensure_future(call)
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+
+
+def test_any_client_of_the_library() -> None:
+    end = provider()
+    client = LIBRARY.Client(transport=om.CompressTransport(end.transport))
+    with client:
+        client.post("http://provider.invalid/v1/chat/completions", json={"model": "m", "messages": chat()})
+        client.post("http://provider.invalid/v1/other", json={"messages": chat()})
+    assert shorter(end.bodies[0]) and not shorter(end.bodies[1])

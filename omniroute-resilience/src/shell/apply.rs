@@ -1,0 +1,355 @@
+//! The end of an attempt, written down in one commit: connection, breaker, locks, and what was held.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use omniroute_core::{Spend, StoreError, Unit};
+
+use crate::layers::breaker::{self, Breaker, Reaction, State, Verdict};
+use crate::layers::connection::{self, Connection, Hit, Reason, Seen, Wait};
+use crate::layers::effect::Reach;
+use crate::layers::lockout::{self, Lock};
+use crate::limits::quota::Usage;
+use crate::limits::rate::Rate;
+use crate::limits::slots::Slots;
+use crate::shell::core::Core;
+use crate::shell::plan::*;
+use crate::shell::show::*;
+use crate::shell::ticket::Work;
+use crate::shell::txn::{Draft, transact};
+
+/// A lock as written (none: removed) and when its record ends.
+pub(crate) type WrittenLock = Option<(Lock, Option<i64>)>;
+
+/// What came out of it.
+#[derive(Default)]
+pub(crate) struct Out {
+    pub(crate) now: i64,
+    pub(crate) conn: Option<(Connection, Option<i64>, bool)>,
+    pub(crate) breaker: Option<(Breaker, Reaction)>,
+    pub(crate) locks: Vec<(usize, WrittenLock)>,
+    pub(crate) ended: Option<connection::Terminal>,
+    pub(crate) rested: bool,
+    pub(crate) cleared: bool,
+    pub(crate) stale: bool,
+    pub(crate) leaked: usize,
+    pub(crate) locked: Option<(i64, u32)>,
+    pub(crate) corrupt: u32,
+}
+
+pub(crate) async fn apply(core: &Arc<Core>, work: &Work) -> Result<(), StoreError> {
+    let ticket = &work.ticket;
+    let Some((plan, numbers)) = plan(core, work) else { return Ok(()) };
+    if plan.keys.is_empty() {
+        return Ok(());
+    }
+    let now = core.now();
+    let started_ago = i64::try_from(now.mono.since(ticket.started.mono).as_millis()).unwrap_or(i64::MAX);
+    let late = i64::try_from(now.mono.since(work.at.mono).as_millis()).unwrap_or(0);
+    let keys = plan.keys.clone();
+    core.counters.commits.fetch_add(1, Relaxed);
+    let result = transact(&*core.store, keys, |draft| {
+        let mut out = Out { now: draft.now, ..Out::default() };
+        step_connection(core, work, &plan, &numbers, draft, late, &mut out);
+        step_breaker(core, work, &plan, &numbers, draft, draft.now.saturating_sub(started_ago), &mut out);
+        step_locks(core, work, &plan, &numbers, draft, late, &mut out);
+        give_back(work, &plan, draft, &mut out);
+        out.corrupt = draft.corrupt;
+        out
+    })
+    .await;
+    if result.is_err() && numbers.pops > 0 {
+        let table = core.table();
+        if let Some((_, _, breaker)) = table.rows(ticket.handle) {
+            breaker.pending.fetch_add(numbers.pops, Relaxed);
+        }
+    }
+    let out = result?;
+    show(core, work, &out);
+    if let Some(effect) = &work.effect
+        && effect.reach != Reach::One
+        && let Some(Hit::Rest(wait, reason)) = effect.connection
+        && let Some((conn, ..)) = &out.conn
+    {
+        reach(
+            core,
+            ticket,
+            effect.reach,
+            conn.until.saturating_sub(out.now),
+            matches!(wait, Wait::Declared(_)),
+            reason,
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+pub(crate) fn step_connection(
+    core: &Core,
+    work: &Work,
+    plan: &Plan,
+    numbers: &Numbers,
+    draft: &mut Draft,
+    late: i64,
+    out: &mut Out,
+) {
+    let Some(at) = plan.conn else { return };
+    let ticket = &work.ticket;
+    let now = draft.now;
+    let (mut conn, exists) = draft.load::<Connection>(at);
+    let fresh = !exists || conn.epoch == ticket.conn_epoch.load(Relaxed);
+    let before = (conn.until, conn.terminal);
+    let mut changed = false;
+    for seen in &work.seen {
+        let shift = now.saturating_sub(work.at.wall.0);
+        let seen = Seen {
+            at: seen.at.saturating_add(shift).min(now),
+            resets_at: seen.resets_at.map(|at| at.saturating_add(shift)),
+            ..*seen
+        };
+        changed |= conn.note(seen);
+    }
+    if work.clear {
+        changed |= conn.clear(true, now);
+    }
+    if work.success {
+        changed |= conn.succeed(fresh, now, &numbers.conn);
+    }
+    let hit = work.effect.as_ref().and_then(|effect| effect.connection);
+    if work.verdict == Verdict::ProviderFailure && fresh {
+        conn.row = conn.row.saturating_add(1);
+        changed = true;
+    }
+    if let Some(hit) = hit {
+        let hit = later(concentrated(core, hit, work, numbers, conn.row), late);
+        if ticket.verification && !matches!(hit, Hit::End(_)) {
+            let declared = match hit {
+                Hit::Rest(Wait::Declared(ms), _) => Some(ms),
+                _ => None,
+            };
+            changed |= conn.verification_failed(declared, now, &numbers.conn, &core.rng);
+        } else if numbers.may_eject || !ejects(hit) {
+            let did = conn.fail(hit, fresh, ticket.credential, now, &numbers.conn, &core.rng);
+            out.stale = !did && !fresh;
+            changed |= did;
+            if did {
+                conn.error = Some((work.status.unwrap_or(0), now));
+            }
+        }
+    }
+    if !changed {
+        return;
+    }
+    out.ended = conn.terminal.filter(|_| before.1.is_none()).map(|(state, _)| state);
+    out.rested = conn.until > before.0;
+    out.cleared = conn.until < before.0 || (conn.terminal.is_none() && before.1.is_some());
+    draft.durable |= conn.terminal != before.1;
+    let expires = conn_expires(&conn, now);
+    draft.put(at, &conn, expires);
+    out.conn = Some((conn, expires, hit.is_some_and(ejects)));
+}
+
+/// Errors of service or network, that must not remove most of a provider's connections.
+pub(crate) fn ejects(hit: Hit) -> bool {
+    matches!(hit, Hit::Rest(Wait::Computed | Wait::Fixed(_), Reason::ServerError | Reason::Transport))
+}
+
+/// One connection keeps failing while a sibling works: it is the connection after all.
+pub(crate) fn concentrated(core: &Core, hit: Hit, work: &Work, numbers: &Numbers, row: u32) -> Hit {
+    match hit {
+        Hit::Rest(Wait::Fixed(_), Reason::ServerError | Reason::Transport)
+            if work.verdict == Verdict::ProviderFailure
+                && numbers.sibling
+                && row >= core.config.cooldown.concentration =>
+        {
+            Hit::Rest(Wait::Computed, Reason::ServerError)
+        }
+        hit => hit,
+    }
+}
+
+/// A report that waited in the outbox: what the provider declared has run meanwhile.
+pub(crate) fn later(hit: Hit, late: i64) -> Hit {
+    match hit {
+        Hit::Rest(Wait::Declared(ms), reason) => Hit::Rest(Wait::Declared(ms.saturating_sub(late)), reason),
+        hit => hit,
+    }
+}
+
+/// A record is kept while it says anything, and an hour longer.
+pub(crate) fn conn_expires(conn: &Connection, now: i64) -> Option<i64> {
+    if conn.terminal.is_some() || conn.credential > 0 {
+        return None;
+    }
+    let decay = conn.last_rest.saturating_mul(4).max(60_000).saturating_mul(i64::from(conn.level) + 1);
+    let seen = conn.seen.iter().map(|seen| seen.resets_at.unwrap_or(seen.at)).max().unwrap_or(0);
+    Some(conn.until.max(now).max(seen).saturating_add(decay).saturating_add(3_600_000))
+}
+
+pub(crate) fn step_breaker(
+    core: &Core,
+    work: &Work,
+    plan: &Plan,
+    numbers: &Numbers,
+    draft: &mut Draft,
+    started: i64,
+    out: &mut Out,
+) {
+    let Some(at) = plan.breaker else { return };
+    let ticket = &work.ticket;
+    let now = draft.now;
+    let (mut breaker, exists) = draft.load::<Breaker>(at);
+    let mut report = breaker::Report {
+        verdict: Verdict::Success,
+        generation: breaker.generation,
+        permit: ticket.id,
+        connection: numbers.tag,
+        started,
+        alone_may_open: !numbers.sibling,
+        single: numbers.single,
+        uncorroborated: work.uncorroborated,
+    };
+    let mut reaction = breaker.settle(now, &numbers.breaker);
+    if matches!(breaker.state, State::Closed | State::Degraded) {
+        let own = u32::from(work.success);
+        for _ in 0..numbers.pops.saturating_sub(own) {
+            report.generation = breaker.generation;
+            merge(&mut reaction, breaker.report(&report, now, &numbers.breaker, &core.rng));
+        }
+    }
+    report.verdict = work.verdict;
+    report.generation = if exists { ticket.generation.load(Relaxed) } else { breaker.generation };
+    merge(&mut reaction, breaker.report(&report, now, &numbers.breaker, &core.rng));
+    if reaction.changed {
+        let expires = breaker_expires(&breaker, now, &numbers.breaker);
+        draft.put(at, &breaker, expires);
+    }
+    out.breaker = Some((breaker, reaction));
+}
+
+pub(crate) fn merge(into: &mut Reaction, other: Reaction) {
+    into.changed |= other.changed;
+    into.late |= other.late;
+    into.reclaimed |= other.reclaimed;
+    into.transition = match (into.transition, other.transition) {
+        (Some((from, _)), Some((_, to))) => Some((from, to)),
+        (first, second) => first.or(second),
+    };
+}
+
+pub(crate) fn breaker_expires(breaker: &Breaker, now: i64, rules: &breaker::Rules) -> Option<i64> {
+    if breaker.forced != breaker::Forced::No {
+        return None;
+    }
+    Some(match breaker.state {
+        State::Closed => now.saturating_add(rules.window.max(1_800_000)),
+        _ => breaker.open_until.max(now).saturating_add(86_400_000),
+    })
+}
+
+pub(crate) fn step_locks(
+    core: &Core,
+    work: &Work,
+    plan: &Plan,
+    numbers: &Numbers,
+    draft: &mut Draft,
+    late: i64,
+    out: &mut Out,
+) {
+    let ticket = &work.ticket;
+    let now = draft.now;
+    for (nth, (at, which)) in plan.locks.iter().enumerate() {
+        let (mut state, exists) = draft.load::<Lock>(*at);
+        let seen = ticket.lock_epochs.get(*which).map_or(0, |epoch| epoch.load(Relaxed));
+        let fresh = !exists || state.epoch == seen;
+        let hit = work
+            .effect
+            .as_ref()
+            .and_then(|effect| effect.lock.as_ref())
+            .filter(|_| plan.hit_lock == Some(nth));
+        let changed = match hit {
+            None => state.succeed(fresh, now),
+            Some(hit) => {
+                let wait = match hit.wait {
+                    lockout::Wait::Declared(ms) => lockout::Wait::Declared(ms.saturating_sub(late)),
+                    wait => wait,
+                };
+                if ticket.verification && state.until > now {
+                    let declared = match wait {
+                        lockout::Wait::Declared(ms) => Some(ms),
+                        _ => None,
+                    };
+                    state.verification_failed(declared, now, &numbers.lock, &core.rng)
+                } else {
+                    let did = state.fail(wait, hit.reason, fresh, now, &numbers.lock, &core.rng);
+                    out.stale |= !did && !fresh;
+                    if did && state.until > now {
+                        out.locked = Some((state.until, state.count));
+                    }
+                    did
+                }
+            }
+        };
+        if !changed {
+            continue;
+        }
+        if state.clean() {
+            draft.delete(*at);
+            out.locks.push((*which, None));
+        } else {
+            let keep = numbers.lock.window.saturating_add(state.last_ms).saturating_add(60_000);
+            let expires = Some(state.until.max(now).saturating_add(keep));
+            draft.put(*at, &state, expires);
+            out.locks.push((*which, Some((state, expires))));
+        }
+        out.cleared |= hit.is_none();
+    }
+}
+
+pub(crate) fn give_back(work: &Work, plan: &Plan, draft: &mut Draft, out: &mut Out) {
+    let ticket = &work.ticket;
+    let now = draft.now;
+    for at in &plan.slots {
+        let (mut slots, _) = draft.load::<Slots>(*at);
+        let leaked = slots.settle(now);
+        let gave = slots.give(ticket.id);
+        out.leaked += leaked;
+        if slots.held.is_empty() {
+            draft.delete(*at);
+        } else if gave || leaked > 0 {
+            let expires = slots.last();
+            draft.put(*at, &slots, expires);
+        }
+    }
+    if let (Some(at), Some((_, limits)), Some(spend)) = (plan.rate, &ticket.held.rate, work.spend) {
+        let (mut rate, exists) = draft.load::<Rate>(at);
+        if exists && spend.tokens != ticket.estimate {
+            rate.correct(limits, ticket.estimate, spend.tokens);
+            let expires = Some(rate.ends());
+            draft.put(at, &rate, expires);
+        }
+    }
+    for (at, (_, unit, window)) in plan.quota.iter().zip(&ticket.held.quota) {
+        let (mut usage, _) = draft.load::<Usage>(*at);
+        usage.settle(*window, now);
+        if usage.finish(ticket.id, spent(work, *unit), *window, now) {
+            let length = i64::try_from(window.length().as_millis()).unwrap_or(i64::MAX);
+            draft.put(*at, &usage, Some(now.saturating_add(length).saturating_add(length / 4)));
+        }
+    }
+}
+
+/// What an attempt is charged: the real amount; for a failure nothing; for an unknown success the estimate.
+pub(crate) fn spent(work: &Work, unit: Unit) -> u64 {
+    let known = |pick: fn(&Spend) -> u64| match &work.spend {
+        Some(spend) => pick(spend),
+        None if work.failed => 0,
+        None => work.ticket.estimate,
+    };
+    match unit {
+        Unit::Requests => u64::from(!work.failed),
+        Unit::Tokens => known(|spend| spend.tokens),
+        Unit::Usd => work.spend.map_or(0, |spend| spend.micro_usd),
+        _ => 0,
+    }
+}

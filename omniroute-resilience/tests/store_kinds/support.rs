@@ -1,0 +1,117 @@
+//! Real time, real threads and a folder that goes away.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant, SystemTime};
+
+use futures::FutureExt;
+use futures::channel::oneshot;
+use futures::future::BoxFuture;
+use omniroute_core::{Clock, Moment, Mono, Offload, UnixMs};
+
+/// The machine's clock.
+#[derive(Debug)]
+pub(crate) struct RealClock(Instant);
+
+impl RealClock {
+    #[expect(clippy::disallowed_methods, reason = "these tests are about real processes")]
+    pub(crate) fn new() -> Arc<RealClock> {
+        Arc::new(RealClock(Instant::now()))
+    }
+}
+
+impl Clock for RealClock {
+    #[expect(clippy::disallowed_methods, reason = "these tests are about real processes")]
+    fn now(&self) -> Moment {
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        Moment {
+            mono: Mono(u64::try_from(self.0.elapsed().as_nanos()).unwrap()),
+            wall: UnixMs(i64::try_from(wall.as_millis()).unwrap()),
+        }
+    }
+
+    fn sleep_until(&self, at: Mono) -> BoxFuture<'static, ()> {
+        let left = at.since(self.now().mono);
+        let (done, wait) = oneshot::channel();
+        std::thread::spawn(move || {
+            pause(left);
+            let _ = done.send(());
+        });
+        wait.map(|_| ()).boxed()
+    }
+}
+
+/// Waits, for things that happen outside this process.
+#[expect(clippy::disallowed_methods, reason = "these tests are about real processes")]
+pub(crate) fn pause(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// A few threads that run what would block.
+#[derive(Debug)]
+pub(crate) struct Pool(Mutex<mpsc::Sender<Box<dyn FnOnce() + Send>>>);
+
+impl Pool {
+    pub(crate) fn new(threads: usize) -> Arc<Pool> {
+        let (jobs, queue) = mpsc::channel::<Box<dyn FnOnce() + Send>>();
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..threads {
+            let queue = queue.clone();
+            std::thread::spawn(move || {
+                loop {
+                    let job = queue.lock().unwrap().recv();
+                    match job {
+                        Ok(job) => job(),
+                        Err(_) => return,
+                    }
+                }
+            });
+        }
+        Arc::new(Pool(Mutex::new(jobs)))
+    }
+}
+
+impl Offload for Pool {
+    fn run(&self, job: Box<dyn FnOnce() + Send>) {
+        self.0.lock().unwrap().send(job).unwrap();
+    }
+}
+
+/// A folder of its own, removed at the end.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("omniroute-stores-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Seeded numbers.
+#[derive(Debug)]
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+}
