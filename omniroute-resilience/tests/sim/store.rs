@@ -2,8 +2,8 @@
 //! or be cut off from a host that died. Every change of a layer's record becomes a fact, read by [`super::peek`].
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use futures::FutureExt;
 use omniroute_core::{
