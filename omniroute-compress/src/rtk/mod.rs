@@ -1,8 +1,8 @@
 //! RTK: command output with fewer tokens and every fact an agent acts on.
 //!
-//! The way of one tool result: [`detect`] finds the class from the command or the text, [`run`] shows it as a
-//! terminal would and lets the class's renderer ([`render`]) or declarative filter ([`dsl`]) mark a draft, and
-//! [`kit`] puts protected lines back and writes what is sent.
+//! The way of one tool result: `detect` finds the class from the command or the text, `run` shows it as a
+//! terminal would and lets the class's renderer (`render`) or declarative filter (`dsl`) mark a draft, and
+//! `kit` puts protected lines back and writes what is sent.
 
 mod detect;
 pub(crate) mod dsl;
