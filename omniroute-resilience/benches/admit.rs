@@ -1,4 +1,4 @@
-//! Times and sizes of the memory store, printed and never asserted: `cargo bench -p omniroute-resilience`.
+//! Times of the memory store, printed and never asserted: `cargo bench -p omniroute-resilience`.
 
 #![expect(
     clippy::print_stdout,
@@ -9,13 +9,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use futures::executor::block_on;
 use futures::future::{BoxFuture, FutureExt};
-use omniroute_core::{
-    Change, Clock, Durability, Failure, FailureKind, Key, LockScope, ModelId, Moment, Mono, ProviderId,
-    ResilienceStore, Scope, Target, UnixMs,
-};
+use omniroute_core::{Clock, Failure, FailureKind, Moment, Mono, Scope, Target, UnixMs};
 use omniroute_resilience::{AdmitContext, Class, Columns, ConnectionSpec, Handle, MemoryStore, Resilience};
 
 #[derive(Debug)]
@@ -152,61 +148,9 @@ fn threads() {
     }
 }
 
-/// Resident memory in MB, where the system tells.
-fn resident() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: f64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0.0);
-    pages * 4_096.0 / 1e6
-}
-
-fn memory() {
-    let clock: Arc<dyn Clock> = Arc::new(Real(Instant::now()));
-    let store = Arc::new(MemoryStore::new(Arc::clone(&clock)));
-    let before = resident();
-    let provider = ProviderId::new("openai");
-    let far = Some(UnixMs(1_900_000_000_000));
-    let put = |key: Key, bytes: usize| {
-        let value = Bytes::from(vec![1; bytes]);
-        block_on(store.commit(
-            &[Change::Put { key, expected: None, value, expires: far }],
-            None,
-            Durability::Relaxed,
-        ))
-        .expect("the memory store takes it");
-    };
-    let model = ModelId::new("gpt-large");
-    let start = Instant::now();
-    for n in 0..1_000_000 {
-        let connection = omniroute_core::ConnectionId::new(format!("connection-{n}"));
-        // The sizes of a resting connection's and a locked model's record.
-        put(Key::Connection(provider.clone(), connection.clone()), 38);
-        let scope = LockScope::Model(model.clone());
-        put(Key::Lockout { provider: provider.clone(), connection: Some(connection), scope }, 36);
-    }
-    println!(
-        "1 M connection + 1 M lockout records: {:.0} MB in the store ({:.1} s to write)",
-        resident() - before,
-        start.elapsed().as_secs_f64()
-    );
-    drop(store);
-}
-
-fn rows() {
-    let before = resident();
-    let (resilience, handles) = world(4, 1_000_000);
-    println!("1 M connections and targets configured: {:.0} MB of rows and mirror", resident() - before);
-    drop((resilience, handles));
-}
-
 fn main() {
     let only = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
     let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
-    if wanted("memory") {
-        memory();
-    }
-    if wanted("rows") {
-        rows();
-    }
     if wanted("calls") {
         calls();
     }

@@ -19,6 +19,10 @@ use omniroute_resilience::{
     advise,
 };
 
+fn unavailable() -> Failure {
+    failure(FailureKind::Unavailable, Scope::Provider, 503)
+}
+
 #[test]
 fn healthy_requests_cost_no_call_of_a_shared_store_beyond_one_refresh() {
     let world = World::with(keys("p", 20), Config::default(), true);

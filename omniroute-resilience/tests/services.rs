@@ -2,9 +2,6 @@
 
 mod common;
 
-// Used by the other test program.
-const _: fn() -> omniroute_core::Failure = common::unavailable;
-
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
 

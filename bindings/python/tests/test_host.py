@@ -100,6 +100,7 @@ def test_processes(way: Any, body: bytes) -> None:
 def test_fork_while_other_threads_work(large: bytes) -> None:
     """A lock that another thread holds at the moment of the fork stays locked in the child."""
     compressor = om.Compressor()
+    compressor.compress(large)  # what is made once in a process is made
     stop = threading.Event()
 
     def work() -> None:
@@ -192,8 +193,13 @@ def test_the_interpreter_ends_cleanly(way: str) -> None:
     """
     code = textwrap.dedent(code) + textwrap.dedent(EXITS[way])
     for _ in range(RUNS):
-        ended = run(code, "-X", "dev")
+        ended = run(code, "-W", "error")
         assert (ended.returncode, ended.stderr) == (0, ""), way
+
+
+def test_development_mode() -> None:
+    ended = run("import omniroute as om; om.compress(b'{}'); om.compress_text('x' * 9000)", "-X", "dev")
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_ctrl_c() -> None:

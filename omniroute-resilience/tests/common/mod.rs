@@ -212,7 +212,3 @@ pub fn declared(mut failure: Failure, clock: &VirtualClock, ms: i64) -> Failure 
     failure.declared = true;
     failure
 }
-
-pub fn unavailable() -> Failure {
-    failure(FailureKind::Unavailable, Scope::Provider, 503)
-}

@@ -139,8 +139,12 @@ impl Watch {
                     self.probe(fact, &attempt);
                 }
             }
-            What::Refused { .. } => {
+            What::Refused { wait, reason, request, .. } => {
                 self.counts.refused += 1;
+                if reason == "slots" && wait.is_none() {
+                    let text = format!("request {request} was refused for lack of room, without a date");
+                    self.broke("P-39", fact.at, text);
+                }
                 let since = *self.shut_since.get_or_insert(fact.at);
                 self.longest_shut = self.longest_shut.max(fact.at - since);
             }

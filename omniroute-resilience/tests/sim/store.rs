@@ -71,14 +71,10 @@ impl fmt::Debug for Handle {
 
 impl Shared {
     /// Wraps a store.
-    pub(crate) fn new(
-        inner: Arc<dyn ResilienceStore>,
-        log: Log,
-        time: Time,
-        breakage: Breakage,
-    ) -> Arc<Shared> {
+    pub(crate) fn new(open: Opener, log: Log, time: Time, breakage: Breakage) -> Arc<Shared> {
         Arc::new(Shared {
-            inner: Mutex::new(inner),
+            inner: open(),
+            open,
             log,
             time,
             frozen: AtomicBool::new(false),
@@ -121,16 +117,9 @@ impl Shared {
         self.delay.store(ms, Ordering::Relaxed);
     }
 
-    /// The store comes back empty. Everything here answers at once: it is the simulator who asks.
+    /// The store comes back empty.
     pub(crate) fn wipe(&self) {
-        let mut all = Vec::new();
-        let mut visit = |key: &Key, record: &Record| all.push((key.clone(), record.version));
-        self.inner.scan("", &mut visit).now_or_never().map(|scanned| scanned.expect("it can be read"));
-        for (key, expected) in all {
-            let change = Put::Delete { key, expected };
-            let done = self.inner.commit(&[change], None, Durability::Relaxed).now_or_never();
-            done.map(|done| done.expect("it can be written"));
-        }
+        empty(&*self.inner);
     }
 
     fn unfenced(&self, key: &Key) -> bool {
@@ -162,6 +151,18 @@ impl Shared {
                 self.log.changed(Change::Lock { who, old, new });
             }
         }
+    }
+}
+
+/// Removes every record, at once: it is the simulator who asks.
+pub(crate) fn empty(store: &dyn ResilienceStore) {
+    let mut all = Vec::new();
+    let mut visit = |key: &Key, record: &Record| all.push((key.clone(), record.version));
+    let scanned = store.scan("", &mut visit).now_or_never();
+    assert!(matches!(scanned, Some(Ok(_))), "the store cannot be read: {scanned:?}");
+    for (key, expected) in all {
+        let done = store.commit(&[Put::Delete { key, expected }], None, Durability::Relaxed).now_or_never();
+        assert!(matches!(done, Some(Ok(_))), "the store cannot be emptied: {done:?}");
     }
 }
 

@@ -149,11 +149,13 @@ impl Link {
     }
 }
 
-/// Whether the connection cannot be used again.
+/// Whether the connection cannot be used again, or leads to a server that is no longer the right one.
 fn broken(error: &RedisError) -> bool {
+    use ServerErrorKind::{MasterDown, ReadOnly};
     error.is_timeout()
         || error.is_io_error()
         || matches!(error.kind(), ErrorKind::Parse | ErrorKind::Client | ErrorKind::Io)
+        || matches!(error.kind(), ErrorKind::Server(ReadOnly | MasterDown))
 }
 
 /// Words for the caller: kinds and codes, never what was sent.
@@ -175,12 +177,30 @@ fn told(error: &RedisError, limits: Limits) -> Failed {
             wrong("this user may not run eval, evalsha, scan or the commands inside")
         }
         ErrorKind::AuthenticationFailed => wrong("the server refuses this user or password"),
-        _ if matches!(error.code(), Some("NOAUTH" | "WRONGPASS")) => {
+        // What it answers to a long command before it knows who asks.
+        _ if error.detail().is_some_and(|text| text.contains("unauthenticated")) => {
             wrong("the server refuses this user or password")
         }
         ErrorKind::Io => refused(&error.to_string()),
-        _ => refused(error.code().unwrap_or_else(|| error.category())),
+        _ => match code(error).as_deref() {
+            Some("NOAUTH" | "WRONGPASS") => wrong("the server refuses this user or password"),
+            Some("ERR") => refused(&reason(error)),
+            Some(code) => refused(code),
+            None => refused(error.category()),
+        },
     }
+}
+
+/// The server's code, also of a failure among several commands.
+fn code(error: &RedisError) -> Option<String> {
+    let errors = error.clone().into_server_errors()?;
+    errors.first().map(|(_, error)| error.code().to_owned())
+}
+
+/// The server's words up to the part that repeats what it was sent.
+fn reason(error: &RedisError) -> String {
+    let text = error.detail().unwrap_or("an error without a reason");
+    text.split(',').next().unwrap_or_default().chars().take(100).collect()
 }
 
 fn timeout(limit: Duration) -> StoreError {
