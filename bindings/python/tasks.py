@@ -18,7 +18,7 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "py
 STUB = HERE / "python" / "omniroute" / "_native.pyi"
 #: One environment for each: they want different versions of the same packages.
 ADAPTERS = ("openai", "openai2", "anthropic", "langchain", "litellm")
-#: Modules that import a framework; their types are checked where it is installed.
+#: Modules that import a framework, which the environment of the tests does not have.
 FRAMEWORKS = {"openai", "anthropic", "langchain", "litellm"}
 #: Largest wheel without vocabularies, in bytes.
 WHEEL_LIMIT = 6 << 20
@@ -106,6 +106,8 @@ def wheel(profile: str, *features: str) -> pathlib.Path:
     out = TARGET / "wheels" / "-".join((profile, *features))
     shutil.rmtree(out, ignore_errors=True)
     extra = ["--features", ",".join(features)] if features else []
+    if profile == "release":
+        extra.append("--strip")
     maturin("build", "--quiet", "--profile", profile, "--out", str(out), *extra)
     (built,) = out.glob("*.whl")
     return built

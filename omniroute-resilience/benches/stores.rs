@@ -15,7 +15,7 @@ use bytes::Bytes;
 use futures::executor::block_on;
 use futures::future::join_all;
 use omniroute_core::{Change, Clock, Commit, ConnectionId, Durability, Key, ProviderId, ResilienceStore};
-use omniroute_resilience::{MemoryStore, RedisConfig, RedisStore, SqliteConfig, SqliteStore};
+use omniroute_resilience::{MemoryStore, RedisConfig, RedisStore, Span, SqliteConfig, SqliteStore};
 
 use support::{Folder, Pool, RealClock};
 
@@ -31,6 +31,9 @@ fn main() {
     let servers = [server::Memory::Forgets, server::Memory::Keeps].map(server::Server::start);
     for server in servers.iter().flatten() {
         let mut config = RedisConfig::new(server.url());
+        // A busy disk must not end the measurement.
+        (config.connect, config.command, config.queue) =
+            (Span::seconds(10), Span::seconds(10), Span::seconds(10));
         config.durable = server.type_in("CONFIG GET appendonly").contains("yes");
         let store = RedisStore::open(config, clock.clone(), pool.clone());
         stores.push(Arc::new(block_on(store).unwrap()));

@@ -4,6 +4,7 @@ mod carry;
 mod encode;
 mod engine;
 mod errors;
+mod host;
 mod input;
 
 /// What the Python files of the package are built on.
@@ -20,6 +21,12 @@ mod _native {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name Python looks for")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// The types of this module belong to the interpreter that loaded it first.
+    #[pymodule_init]
+    fn init() -> pyo3::PyResult<()> {
+        super::host::refuse_other_interpreters()
+    }
 
     /// Whether this build counts tokens with the real vocabularies.
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use omniroute_compress::{Compress, MemoLimits, Plan};
+use omniroute_compress::{Compress, MemoLimits, Plan, Step};
 use omniroute_core::{BlobStore, Estimator, Family, MemoryBlobs, Tokenizer};
 
 use crate::config::{Config, Count};
@@ -73,6 +73,11 @@ impl Variants {
         &self.config
     }
 
+    /// The steps of a plan.
+    pub(crate) fn steps(&self, plan: &str) -> Result<Vec<Step>, Error> {
+        self.config.steps(plan).ok_or_else(|| unknown_plan(&self.config, plan))
+    }
+
     /// The compressor for a plan and a counter.
     pub(crate) fn get(&self, plan: &str, counter: Counter) -> Result<Compress, Error> {
         let key = (plan.to_owned(), counter);
@@ -101,9 +106,7 @@ impl Variants {
         memo: MemoLimits,
         blobs: Arc<dyn BlobStore>,
     ) -> Result<Compress, Error> {
-        let Some(steps) = self.config.steps(plan) else {
-            return Err(unknown_plan(&self.config, plan));
-        };
+        let steps = self.steps(plan)?;
         let mut builder = Compress::builder().memo(memo).blobs(blobs).strict(self.config.strict);
         // A plan with its own settings has the same name in receipts as one without.
         let plain = Plan::parse(plan).is_ok_and(|known| known.steps() == steps);

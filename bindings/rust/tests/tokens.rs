@@ -12,8 +12,8 @@ use tiktoken_rs::CoreBPE;
 
 fn reference(vocabulary: Vocabulary) -> CoreBPE {
     match vocabulary {
-        Vocabulary::Cl100k => tiktoken_rs::cl100k_base().unwrap(),
-        _ => tiktoken_rs::o200k_base().unwrap(),
+        Vocabulary::Cl100k => tiktoken_rs::cl100k_base().expect("the table is in the crate"),
+        _ => tiktoken_rs::o200k_base().expect("the table is in the crate"),
     }
 }
 
@@ -69,7 +69,10 @@ fn pieces(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text;
     while rest.len() > PIECE {
-        let end = (0..=PIECE).rev().find(|at| rest.is_char_boundary(*at)).unwrap();
+        let end = (0..=PIECE)
+            .rev()
+            .find(|at| rest.is_char_boundary(*at))
+            .expect("a character has at most four bytes");
         let (head, tail) = rest.split_at(end);
         out.push(head);
         rest = tail;

@@ -239,8 +239,9 @@ impl Scene {
                     }
                     let wait = refusal.wait.filter(|_| waits < self.plan.client_waits)?;
                     waits += 1;
-                    // The header is in whole seconds, rounded up.
-                    let wait = (wait.max(1) + 999) / 1_000 * 1_000;
+                    // The header is in whole seconds, rounded up; a client that comes back again is more patient.
+                    let patience = 2_000 * i64::from(waits).min(8);
+                    let wait = ((wait.max(1) + 999) / 1_000 * 1_000).max(patience);
                     if self.time.ms() + wait >= request.deadline {
                         return None;
                     }

@@ -145,7 +145,7 @@ fn values_that_are_not_allowed_are_named() {
     server.type_in("CONFIG SET requirepass other");
     for url in [server.url(), format!("redis://:wrong@127.0.0.1:{}/", server.port)] {
         let error = open(config(url), Pool::new(1)).to_string();
-        assert_eq!(error, "store call is wrong: redis: the server refuses this user or password");
+        assert_eq!(error, "store is unavailable: redis: the server refuses this user or password");
     }
     let error = open(RedisConfig::new("http://user:secret@h"), Pool::new(1)).to_string();
     assert!(error.contains("store.redis.url") && !error.contains("secret"), "{error}");

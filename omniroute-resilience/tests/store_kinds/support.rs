@@ -10,14 +10,36 @@ use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use omniroute_core::{Clock, Moment, Mono, Offload, UnixMs};
 
-/// The machine's clock.
+/// The machine's clock. One thread wakes those who wait, every millisecond.
 #[derive(Debug)]
-pub(crate) struct RealClock(Instant);
+pub(crate) struct RealClock {
+    start: Instant,
+    sleepers: Mutex<Vec<(Mono, oneshot::Sender<()>)>>,
+}
 
 impl RealClock {
     #[expect(clippy::disallowed_methods, reason = "these tests are about real processes")]
     pub(crate) fn new() -> Arc<RealClock> {
-        Arc::new(RealClock(Instant::now()))
+        let clock = Arc::new(RealClock { start: Instant::now(), sleepers: Mutex::default() });
+        let ticking = Arc::downgrade(&clock);
+        std::thread::spawn(move || {
+            while let Some(clock) = ticking.upgrade() {
+                clock.wake();
+                drop(clock);
+                pause(Duration::from_millis(1));
+            }
+        });
+        clock
+    }
+
+    fn mono(&self) -> Mono {
+        Mono(u64::try_from(self.start.elapsed().as_nanos()).unwrap())
+    }
+
+    fn wake(&self) {
+        let now = self.mono();
+        // Dropping the sender ends the wait. Those that nobody waits for any more go, too.
+        self.sleepers.lock().unwrap().retain(|(at, done)| *at > now && !done.is_canceled());
     }
 }
 
@@ -25,19 +47,12 @@ impl Clock for RealClock {
     #[expect(clippy::disallowed_methods, reason = "these tests are about real processes")]
     fn now(&self) -> Moment {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-        Moment {
-            mono: Mono(u64::try_from(self.0.elapsed().as_nanos()).unwrap()),
-            wall: UnixMs(i64::try_from(wall.as_millis()).unwrap()),
-        }
+        Moment { mono: self.mono(), wall: UnixMs(i64::try_from(wall.as_millis()).unwrap()) }
     }
 
     fn sleep_until(&self, at: Mono) -> BoxFuture<'static, ()> {
-        let left = at.since(self.now().mono);
         let (done, wait) = oneshot::channel();
-        std::thread::spawn(move || {
-            pause(left);
-            let _ = done.send(());
-        });
+        self.sleepers.lock().unwrap().push((at, done));
         wait.map(|_| ()).boxed()
     }
 }

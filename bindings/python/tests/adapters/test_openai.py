@@ -72,18 +72,37 @@ def test_errors_are_those_of_the_sdk() -> None:
         client.chat.completions.create(model="gpt-5", messages=chat())  # type: ignore[arg-type]
 
 
+class Stuck(LIBRARY.AsyncBaseTransport):  # type: ignore[misc, name-defined]
+    """Never answers."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.cancelled = False
+
+    async def handle_async_request(self, request: Any) -> Any:
+        self.reached.set()
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+
+
 def test_asynchronous_and_cancelled() -> None:
     async def main() -> None:
         end = provider()
         async with AsyncOpenAI(transport=end.transport, api_key="k") as client:
             done = await client.chat.completions.create(model="gpt-5", messages=chat())  # type: ignore[arg-type]
             assert done.choices[0].message.content == "done" and shorter(end.bodies[0])
+        stuck = Stuck()
+        async with AsyncOpenAI(transport=stuck, api_key="k") as client:
             call = client.chat.completions.create(model="gpt-5", messages=chat())  # type: ignore[arg-type]
             task = asyncio.ensure_future(call)
-            await asyncio.sleep(0)
+            await stuck.reached.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
+        assert stuck.cancelled
 
     asyncio.run(main())
 

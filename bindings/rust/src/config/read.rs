@@ -39,10 +39,11 @@ pub(super) fn document(root: &Node, mistakes: Vec<Mistake>) -> Result<Config, Co
             }
         }
     }
-    match reader.mistakes.is_empty() {
-        true => Ok(config),
-        false => Err(ConfigErrors(reader.mistakes)),
+    if reader.mistakes.is_empty() {
+        return Ok(config);
     }
+    reader.mistakes.sort_by_key(|mistake| mistake.place().map(|place| (place.line, place.column)));
+    Err(ConfigErrors(reader.mistakes))
 }
 
 struct Reader {

@@ -47,12 +47,15 @@ impl std::fmt::Debug for Pool {
     }
 }
 
-/// A call that failed: what the store's breaker counts (nothing if the server is fine), and what the caller is
-/// told.
+/// A call that failed.
 #[derive(Debug)]
 pub(super) struct Failed {
+    /// What the store's breaker counts; nothing if the server is fine.
     pub(super) fault: Option<Fault>,
+    /// What the caller is told.
     pub(super) error: StoreError,
+    /// Nobody should wait for this to mend itself.
+    pub(super) setup: bool,
 }
 
 impl Link {
@@ -118,7 +121,7 @@ impl Link {
         let waited = self.freed.wait_timeout_while(self.lock(), self.limits.queue, full);
         let (mut pool, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() && pool.used >= self.most {
-            return Err(Failed { fault: Some(Fault::Slow), error: timeout(self.limits.queue) });
+            return Err(Failed { fault: Some(Fault::Slow), error: timeout(self.limits.queue), setup: false });
         }
         pool.used += 1;
         Ok((pool.idle.pop(), pool.generation))
@@ -162,16 +165,14 @@ fn broken(error: &RedisError) -> bool {
 fn told(error: &RedisError, limits: Limits) -> Failed {
     let unavailable = |text: &str| StoreError::Unavailable(format!("redis: {text}"));
     if error.is_timeout() {
-        return Failed { fault: Some(Fault::Slow), error: timeout(limits.command) };
+        return Failed { fault: Some(Fault::Slow), error: timeout(limits.command), setup: false };
     }
-    let refused = |text: &str| Failed { fault: Some(Fault::Refused), error: unavailable(text) };
-    let wrong = |text: &str| Failed {
-        fault: Some(Fault::Refused),
-        error: StoreError::Invalid(format!("redis: {text}")),
-    };
+    let refused = |text: &str| Failed { fault: Some(Fault::Refused), error: unavailable(text), setup: false };
+    let wrong = |text: &str| Failed { setup: true, ..refused(text) };
     match error.kind() {
         ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask | ServerErrorKind::CrossSlot) => {
-            Failed { fault: None, error: StoreError::Unsupported("records spread over a redis cluster") }
+            let error = StoreError::Unsupported("records spread over a redis cluster");
+            Failed { fault: None, error, setup: true }
         }
         ErrorKind::Server(ServerErrorKind::NoPerm) => {
             wrong("this user may not run eval, evalsha, scan or the commands inside")

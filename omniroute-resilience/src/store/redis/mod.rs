@@ -84,6 +84,8 @@ struct State {
     /// The server's store as we know it; empty: never seen.
     id: String,
     rebirths: u64,
+    /// The server will not take our calls until somebody changes its setup or ours.
+    setup: bool,
     closed: bool,
 }
 
@@ -92,8 +94,9 @@ impl RedisStore {
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for a value that is not allowed, or an offload that runs jobs inline although
-    /// calls may block for more than 50 ms; [`StoreError::SchemaTooNew`]; [`StoreError::Unavailable`] and
-    /// [`StoreError::Timeout`] if a server is required.
+    /// calls may block for more than 50 ms; [`StoreError::SchemaTooNew`]; [`StoreError::Unsupported`] in a
+    /// cluster; [`StoreError::Unavailable`] if the server refuses the user or the script, or, as
+    /// [`StoreError::Timeout`], if a server is required.
     pub async fn open(
         config: RedisConfig,
         clock: Arc<dyn Clock>,
@@ -121,6 +124,7 @@ impl RedisStore {
             local: local::Local::new(config.remembered as usize),
             id: String::new(),
             rebirths: 0,
+            setup: false,
             closed: false,
         };
         let shared = Arc::new(Shared {

@@ -61,13 +61,8 @@ impl Shared {
     pub(super) fn first_contact(&self) -> Result<(), StoreError> {
         match self.exchange(true, &[], |caller| script::get(&self.names, caller, &[])) {
             Ok(_) => self.check_durable(),
-            // Waiting will not mend these.
-            Err(
-                error @ (StoreError::SchemaTooNew { .. }
-                | StoreError::Invalid(_)
-                | StoreError::Unsupported(_)),
-            ) => Err(error),
-            Err(error) if self.config.require => Err(error),
+            Err(error @ StoreError::SchemaTooNew { .. }) => Err(error),
+            Err(error) if self.config.require || self.lock().setup => Err(error),
             Err(error) => {
                 let now = self.clock.now().mono;
                 self.lock().health.give_up(&error.to_string(), now);
@@ -328,9 +323,11 @@ impl Shared {
         match result {
             Ok(value) => {
                 state.health.ok();
+                state.setup = false;
                 Ok(value)
             }
-            Err(Failed { fault, error }) => {
+            Err(Failed { fault, error, setup }) => {
+                state.setup = setup;
                 if let Some(fault) = fault {
                     state.health.fault(fault, &error.to_string(), now);
                 }
