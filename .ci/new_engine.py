@@ -12,14 +12,14 @@ use std::sync::Arc;
 use omniroute_core::{{CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, SegmentView}};
 
 use crate::config::Settings;
-use crate::entry::EngineEntry;
+use crate::entry::{{EngineEntry, Parts}};
 
 const INFO: EngineInfo = EngineInfo::new("{id}", Loss::Lossless).summary("one line for people").priority(50);
 
 /// Entry in the list of engines.
 pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build);
 
-fn build(_: &Settings) -> Arc<dyn CompressionEngine> {{
+fn build(_: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {{
     Arc::new({type})
 }}
 

@@ -33,7 +33,10 @@ fn main() {
             path.display()
         );
         let place = path.display().to_string();
-        let _ = writeln!(files, "    BuiltinFile {{ id: {id:?}, text: include_str!({place:?}) }},");
+        let tests = format!("[[tests.{id}]]");
+        // A filter with a renderer may have none.
+        let tests = text.find(&tests).unwrap_or(text.len());
+        let _ = writeln!(files, "    BuiltinFile {{ id: {id:?}, text: include_str!({place:?}), tests: {tests} }},");
         for command in strings(&text, "commands", &place) {
             let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
             assert!(

@@ -26,11 +26,32 @@ const BITS: usize = 1 << 17;
 const LISTS: usize = 1 << 11;
 
 /// Three folded bytes at which an anchor is looked up, and how many bytes before them it starts (0 or 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
     triple: u32,
     anchor: u16,
     back: u8,
+}
+
+impl Entry {
+    /// The list it stands in.
+    fn list(self) -> usize {
+        hash(self.triple) % LISTS
+    }
+
+    /// List, bytes, anchor and distance in one number.
+    fn number(self) -> u64 {
+        let own = u64::from(self.triple) << 17 | u64::from(self.anchor) << 1 | u64::from(self.back & 1);
+        (self.list() as u64) << 41 | own
+    }
+
+    fn of_number(number: u64) -> Entry {
+        Entry {
+            triple: (number >> 17) as u32 & 0xFF_FFFF,
+            anchor: (number >> 1) as u16,
+            back: (number & 1) as u8,
+        }
+    }
 }
 
 /// A searcher for a fixed list of anchors.
@@ -67,10 +88,23 @@ impl Scanner {
                 }
             }
         }
-        entries.sort_unstable_by_key(|entry| (hash(entry.triple) % LISTS, *entry));
-        entries.dedup();
-        let end = |list| entries.partition_point(|entry| hash(entry.triple) % LISTS <= list) as u32;
-        let ends = (0..LISTS).map(end).collect();
+        // As plain numbers, list first, which sort many times faster than the entries themselves.
+        let mut numbers: Vec<u64> = entries.iter().map(|entry| entry.number()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let entries: Vec<Entry> = numbers.into_iter().map(Entry::of_number).collect();
+        let mut ends = vec![0u32; LISTS];
+        for (position, entry) in entries.iter().enumerate() {
+            if let Some(end) = ends.get_mut(entry.list()) {
+                *end = position as u32 + 1;
+            }
+        }
+        // An empty list ends where the one before it ends.
+        let mut last = 0;
+        for end in &mut ends {
+            last = last.max(*end);
+            *end = last;
+        }
         Scanner { anchors, bits, ends, entries }
     }
 

@@ -26,7 +26,7 @@ pub struct FilterSet {
 pub(super) struct Inner {
     /// In the order in which they are asked.
     pub(super) custom: Vec<Custom>,
-    pub(super) builtins: Vec<Builtin>,
+    pub(super) builtins: Vec<&'static Builtin>,
     /// Tells sets with other filters or lists apart; empty for the built-in filters alone.
     identity: String,
     /// If there is one, no other filter is used.
@@ -41,11 +41,12 @@ pub(super) struct Custom {
     path: String,
 }
 
-/// A built-in file; it is read when it is first needed.
+/// A built-in file; it is read when it is first needed, once for all sets.
 #[derive(Debug)]
 pub(super) struct Builtin {
     pub(super) file: &'static BuiltinFile,
     entry: OnceLock<Option<Entry>>,
+    tested: OnceLock<Option<Entry>>,
 }
 
 /// What a [`FilterSetBuilder`] made: the set, and what is wrong with the files that are not in it.
@@ -168,11 +169,7 @@ impl FilterSetBuilder {
         }
         custom.sort_by(|a, b| order(&a.entry).cmp(&order(&b.entry)));
         let shadowed = |id: &str| custom.iter().any(|c| c.entry.def.id == id);
-        let builtins = filters::FILES
-            .iter()
-            .filter(|file| !shadowed(file.id))
-            .map(|file| Builtin { file, entry: OnceLock::new() })
-            .collect();
+        let builtins = Builtin::all().iter().filter(|b| !shadowed(b.file.id)).collect();
         let set = FilterSet { inner: Arc::new(Inner { identity, custom, builtins, allowed, denied }) };
         LoadedFilters { set, errors, warnings }
     }
@@ -221,32 +218,45 @@ impl FilterSet {
         !self.inner.denied.contains(id) && self.inner.allowed.as_ref().is_none_or(|a| a.contains(id))
     }
 
-    /// All filters with the names of their files; the built-in ones are read for it.
+    /// All filters with their tests and the names of their files; the built-in ones are read for it.
     pub(super) fn all(&self) -> impl Iterator<Item = (&Entry, &str)> {
         let custom = self.inner.custom.iter().map(|c| (&c.entry, c.path.as_str()));
-        custom.chain(self.inner.builtins.iter().filter_map(|b| b.entry().map(|e| (e, b.file.id))))
+        custom.chain(self.inner.builtins.iter().filter_map(|b| b.tested().map(|e| (e, b.file.id))))
     }
 
     /// What is wrong with built-in files.
     pub(super) fn builtin_errors(&self) -> Vec<FilterError> {
         let files = self.inner.builtins.iter().map(|b| b.file);
-        files.flat_map(|file| read_builtin(file).errors).collect()
+        files.flat_map(|file| read_builtin(file, file.text).errors).collect()
     }
 }
 
 impl Builtin {
-    /// The filter of the file; `None` if the file is wrong, which a test excludes.
+    /// Every built-in file, in order of the ids.
+    fn all() -> &'static [Builtin] {
+        static ALL: OnceLock<Vec<Builtin>> = OnceLock::new();
+        let new = |file| Builtin { file, entry: OnceLock::new(), tested: OnceLock::new() };
+        ALL.get_or_init(|| filters::FILES.iter().map(new).collect())
+    }
+
+    /// The filter of the file, without its tests; `None` if the file is wrong, which a test excludes.
     pub(super) fn entry(&self) -> Option<&Entry> {
-        let read = || {
-            let def = read_builtin(self.file).filters.into_iter().find(|f| f.id == self.file.id)?;
-            Some(Entry::new(def))
-        };
-        self.entry.get_or_init(read).as_ref()
+        let text = self.file.text.get(..self.file.tests).unwrap_or(self.file.text);
+        self.entry.get_or_init(|| self.read(text)).as_ref()
+    }
+
+    /// The filter with its tests.
+    pub(super) fn tested(&self) -> Option<&Entry> {
+        self.tested.get_or_init(|| self.read(self.file.text)).as_ref()
+    }
+
+    fn read(&self, text: &str) -> Option<Entry> {
+        read_builtin(self.file, text).filters.into_iter().find(|f| f.id == self.file.id).map(Entry::new)
     }
 }
 
-fn read_builtin(file: &BuiltinFile) -> Parsed {
-    toml::read(FilterSource::Builtin, file.id, file.text.as_bytes())
+fn read_builtin(file: &BuiltinFile, text: &str) -> Parsed {
+    toml::read(FilterSource::Builtin, file.id, text.as_bytes())
 }
 
 fn builtin_id(id: &str) -> bool {

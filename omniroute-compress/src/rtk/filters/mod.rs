@@ -8,6 +8,8 @@ pub(crate) struct BuiltinFile {
     pub(crate) id: &'static str,
     /// The file.
     pub(crate) text: &'static str,
+    /// Where its tests begin, which only `verify` reads.
+    pub(crate) tests: usize,
 }
 
 include!(concat!(env!("OUT_DIR"), "/rtk_filters.rs"));
