@@ -36,7 +36,10 @@ fn main() {
         let tests = format!("[[tests.{id}]]");
         // A filter with a renderer may have none.
         let tests = text.find(&tests).unwrap_or(text.len());
-        let _ = writeln!(files, "    BuiltinFile {{ id: {id:?}, text: include_str!({place:?}), tests: {tests} }},");
+        let _ = writeln!(
+            files,
+            "    BuiltinFile {{ id: {id:?}, text: include_str!({place:?}), tests: {tests} }},"
+        );
         for command in strings(&text, "commands", &place) {
             let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
             assert!(
