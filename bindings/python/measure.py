@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 
-SESSION = pathlib.Path(os.environ.get("OMNIROUTE_DATA", "")) / "bench" / "session-150k.json"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SESSION = ROOT / "omniroute-compress" / "benches" / "data" / "session-150k.json"
 IMPORT = """
 import resource, sys, time
 def rss():
@@ -32,10 +33,10 @@ def main() -> None:
 
     import omniroute as om
 
-    raw = SESSION.read_bytes() if SESSION.is_file() else made_up()
+    raw = SESSION.read_bytes()
     request = json.loads(raw)
     messages = request["messages"]
-    print(f"session: {len(messages)} messages, {len(raw)} bytes{'' if SESSION.is_file() else ' (made up)'}")
+    print(f"session: {len(messages)} messages, {len(raw)} bytes")
     compact = json.dumps(request, separators=(",", ":"), ensure_ascii=False).encode()
     start = time.process_time()
     om.Compressor().compress(raw)
@@ -111,12 +112,6 @@ def wall(threads: int, body: bytes, om: "object") -> float:
             thread.join()
         found.append(time.perf_counter() - start)
     return min(found)
-
-
-def made_up() -> bytes:
-    text = "".join(f"row {n} of the file with some words in it\n" for n in range(40))
-    messages = [{"role": "user", "content": f"{n} {text}"} for n in range(298)]
-    return json.dumps({"model": "gpt-5", "messages": messages}).encode()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What type checkers see; run as well."""
 
-from omniroute import Compressed, CompressedText, Compressor, ConfigError, Messages, Receipt, compress
+from omniroute import Compressed, CompressedText, Compressor, ConfigError, Messages, Receipt, RequestError, compress
 from omniroute.types import CompressionConfig
 
 config: CompressionConfig = {
@@ -18,7 +18,12 @@ text: CompressedText = compressor.compress_text("printed", command="make")
 calls: int = compressor.stats()["calls"]
 
 try:
-    compress(b"{}", plan="saef")
-except ConfigError as error:
-    mistakes: list[str] = list(error.errors)
-    print(mistakes, error.code)
+    Compressor({"plan": "saef"})
+except ConfigError as wrong:
+    mistakes: list[str] = list(wrong.errors)
+    print(mistakes, wrong.code)
+try:
+    compress(b"{}", wire="soap")
+except RequestError as error:
+    code: str = error.code
+    print(code, error)

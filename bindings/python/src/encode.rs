@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use omniroute::core::escape_into;
+use pyo3::exceptions::{PyException, PyRecursionError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 /// Nesting that no request needs and no document allows; also stops objects that hold themselves.
 const MAX_DEPTH: usize = 120;
@@ -31,6 +32,8 @@ impl From<PyErr> for Stop {
 pub(crate) struct Kept {
     pub(crate) pointer: String,
     pub(crate) kind: String,
+    /// Whether it is the name of a member.
+    pub(crate) key: bool,
 }
 
 /// Writes JSON.
@@ -70,12 +73,12 @@ impl Encoder {
                 self.out.push(',');
             }
             self.path.extend([key.to_owned(), index.to_string()]);
-            let start = self.out.len();
+            let (start, notes) = (self.out.len(), self.kept.len());
             self.value(&item)?;
             let is_object = self.out.as_bytes().get(start..).is_some_and(|written| written.starts_with(b"{"));
             if self.lenient && !is_object {
-                if item.is_instance_of::<PyString>() {
-                    self.note(&item)?;
+                if self.kept.len() == notes {
+                    self.note(&item, false)?;
                 }
                 self.out.truncate(start);
                 self.out.push_str(UNREADABLE_MESSAGE);
@@ -121,9 +124,13 @@ impl Encoder {
         if let Ok(tuple) = value.cast::<PyTuple>() {
             return self.list(tuple.iter());
         }
-        match dumped(value)? {
-            Some(dict) => self.value(&dict),
-            None => self.foreign(value),
+        match dumped(value) {
+            Ok(Some(dict)) => self.value(&dict),
+            Ok(None) => self.foreign(value),
+            Err(error) if self.lenient && error.is_instance_of::<PyException>(value.py()) => {
+                self.foreign(value)
+            }
+            Err(error) => Err(Stop::Raised(error)),
         }
     }
 
@@ -209,36 +216,54 @@ impl Encoder {
             return Ok(());
         }
         let message = format!("the request is nested more than {MAX_DEPTH} levels deep");
-        Err(Stop::Raised(pyo3::exceptions::PyRecursionError::new_err(message)))
+        Err(Stop::Raised(PyRecursionError::new_err(message)))
     }
 
     fn foreign(&mut self, value: &Bound<'_, PyAny>) -> Result<(), Stop> {
         if !self.lenient {
             return Err(Stop::Foreign);
         }
-        self.note(value)?;
+        self.note(value, false)?;
         self.out.push_str("null");
         Ok(())
     }
 
     fn foreign_key(&mut self, key: &Bound<'_, PyAny>) -> Result<(), Stop> {
-        if self.lenient { self.note(key) } else { Err(Stop::Foreign) }
+        if self.lenient { self.note(key, true) } else { Err(Stop::Foreign) }
     }
 
-    fn note(&mut self, value: &Bound<'_, PyAny>) -> Result<(), Stop> {
+    fn note(&mut self, value: &Bound<'_, PyAny>, key: bool) -> Result<(), Stop> {
+        let around = self.path.len() - usize::from(key && !self.path.is_empty());
         let pointer = self
             .path
             .iter()
+            .take(around)
             .fold(String::new(), |out, step| out + "/" + &step.replace('~', "~0").replace('/', "~1"));
         let kind = value.get_type().name()?.to_str()?.to_owned();
-        self.kept.push(Kept { pointer, kind });
+        self.kept.push(Kept { pointer, kind, key });
         Ok(())
     }
+}
+
+/// What makes a value that the host's encoder refused no JSON, and where it stands.
+pub(crate) fn culprit(value: &Bound<'_, PyAny>) -> Option<Kept> {
+    let mut encoder = Encoder::new(true);
+    let _ = encoder.value(value);
+    // The host writes names that are numbers, and lone surrogates as escapes.
+    let fine = |kept: &Kept| match kept.kind.as_str() {
+        "str" => true,
+        "int" | "float" | "bool" | "NoneType" => kept.key,
+        _ => false,
+    };
+    encoder.kept.into_iter().find(|kept| !fine(kept))
 }
 
 /// The fields of an object of an SDK; `None` if it has no way to tell them.
 pub(crate) fn dumped<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = value.py();
+    if value.is_instance_of::<PyType>() {
+        return Ok(None); // a class has the method, but no fields
+    }
     let Some(dump) = value.getattr_opt(intern!(py, "model_dump"))?.filter(|dump| dump.is_callable()) else {
         return Ok(None);
     };

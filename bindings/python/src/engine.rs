@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use omniroute::core::{CompressReceipt, Diagnostic};
+use omniroute::core::{CompressReceipt, Diagnostic, Skip};
 use omniroute::{Compressor, Config, Error, Options, Stopwatch, TextOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
@@ -60,7 +60,7 @@ impl Engine {
     ) -> PyResult<(Bound<'py, PyAny>, Receipt)> {
         let compressor = self.compressor(py)?;
         let options = Options { wire, plan, model, session, now: self.clock.now() };
-        let bytes = input::body(&body)?;
+        let bytes = input::body(&body, "body")?;
         let out = detached(py, bytes.len(), {
             let bytes = bytes.clone();
             || {
@@ -79,15 +79,14 @@ impl Engine {
         Ok((sent, Receipt::new(out.receipt)))
     }
 
-    /// Compresses a list of messages that stands in a request under `key`; `around` are the other members of the
-    /// request. Gives a new list, or None if nothing changed, and the receipt.
-    #[pyo3(signature = (messages: "list[object]", key: "str", around: "dict[str, object]", wire: "str | None" = None, plan: "str | None" = None, model: "str | None" = None, session: "str | None" = None) -> "tuple[list[object] | None, Receipt]")]
+    /// Compresses the list of messages of a request; `around` are the other members of the request. Gives a new list,
+    /// or None if nothing changed, and the receipt.
+    #[pyo3(signature = (messages: "list[object]", around: "dict[str, object]", wire: "str | None" = None, plan: "str | None" = None, model: "str | None" = None, session: "str | None" = None) -> "tuple[list[object] | None, Receipt]")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn compress_list<'py>(
         &self,
         py: Python<'py>,
         messages: Bound<'py, PyList>,
-        key: &str,
         around: Bound<'py, PyDict>,
         wire: Option<&str>,
         plan: Option<&str>,
@@ -96,6 +95,7 @@ impl Engine {
     ) -> PyResult<(Option<Bound<'py, PyList>>, Receipt)> {
         let compressor = self.compressor(py)?;
         let options = Options { wire, plan, model, session, now: self.clock.now() };
+        let key = omniroute::list_member(wire);
         let (text, kept) = request(&messages, key, &around)?;
         let length = text.len();
         let out = detached(py, length, || compressor.compress_edits(Bytes::from(text), &options));
@@ -108,7 +108,8 @@ impl Engine {
         Ok((list, Receipt::new(out.receipt)))
     }
 
-    /// Compresses one text that is no request. Gives the text, the same object if nothing changed, and the receipt.
+    /// Compresses one text that is no request. Gives the text, the same object if nothing changed, and the receipt. A
+    /// text with a lone surrogate, which UTF-8 cannot carry, is left alone.
     #[pyo3(signature = (text: "str", kind: "str | None" = None, command: "str | None" = None, exit_code: "int | None" = None, plan: "str | None" = None, model: "str | None" = None) -> "tuple[str, Receipt]")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn compress_text<'py>(
@@ -117,14 +118,25 @@ impl Engine {
         text: Bound<'py, PyString>,
         kind: Option<&str>,
         command: Option<&str>,
-        exit_code: Option<i32>,
+        exit_code: Option<i64>,
         plan: Option<&str>,
         model: Option<&str>,
     ) -> PyResult<(Bound<'py, PyString>, Receipt)> {
         let compressor = self.compressor(py)?;
         let options = Options { plan, model, now: self.clock.now(), ..Options::default() };
+        // Codes of Windows have 32 bits without a sign.
+        let exit_code = exit_code.map(|code| i32::try_from(code).unwrap_or(i32::MAX));
         let what = TextOptions { kind, command, exit_code };
-        let given = text.to_cow()?;
+        let Ok(given) = text.to_cow() else {
+            let out = compressor.compress_text("", &what, &options).map_err(|error| raised(py, &error))?;
+            let reason = "the text holds a lone surrogate, which UTF-8 cannot carry";
+            if self.config.strict() {
+                return Err(raised(py, &Error::new("bad_body", reason)));
+            }
+            let mut receipt = out.receipt;
+            receipt.skipped = Some(Skip::new("unparseable", reason));
+            return Ok((text, Receipt::new(receipt)));
+        };
         let out = detached(py, given.len(), || compressor.compress_text(&given, &what, &options));
         let out = out.map_err(|error| raised(py, &error))?;
         let sent = if out.receipt.applied { PyString::new(py, &out.text) } else { text.clone() };

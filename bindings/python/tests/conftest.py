@@ -1,8 +1,6 @@
 """Bodies that several tests use."""
 
 import json
-import os
-import pathlib
 from typing import Any
 
 import pytest
@@ -37,11 +35,3 @@ def large() -> bytes:
     """Over the size from which asynchronous calls use a thread."""
     rows = [chat()[0] | {"content": f"question {n} " + "word " * 40} for n in range(400)]
     return json.dumps({"model": "gpt-5", "messages": rows + chat()}).encode()
-
-
-@pytest.fixture
-def bench() -> bytes:
-    root = pathlib.Path(os.environ.get("OMNIROUTE_DATA", "")) / "bench" / "session-150k.json"
-    if not root.is_file():
-        pytest.skip("the recorded session is not there")
-    return root.read_bytes()

@@ -183,7 +183,10 @@ impl Compressor {
         guarded(|| {
             if let Some(kind) = what.kind.filter(|kind| !matches!(*kind, "tool_output" | "tool_result")) {
                 let shown: String = kind.chars().take(40).collect();
-                return Err(Error::new("bad_argument", format!("kind: {shown:?} is not \"tool_output\"")));
+                let message = format!(
+                    "kind: {shown:?} is not \"tool_output\"; a command line is an argument of its own"
+                );
+                return Err(Error::new("bad_argument", message));
             }
             let call = self.call(options)?;
             let counter = Counter::choose(self.config().count, options.model, || None);
@@ -292,7 +295,11 @@ impl Call<'_> {
 fn unknown_wire(name: &str) -> Error {
     let shown: String = name.chars().take(40).collect();
     let ids = wire::WIRES.iter().flat_map(|wire| wire.aliases().iter().copied().chain([wire.id()]));
-    let hint = crate::config::suggestion(name, ids);
+    let mut hint = crate::config::suggestion(name, ids);
+    if hint.is_empty() {
+        let known: Vec<&str> = wire::WIRES.iter().map(|wire| wire.id()).collect();
+        hint = format!("; it is one of {}", known.join(", "));
+    }
     Error::new("unknown_wire", format!("wire {shown:?} is not known{hint}"))
 }
 

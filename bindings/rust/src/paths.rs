@@ -1,4 +1,7 @@
-//! Which wire a request to a path speaks: what adapters look at before they touch a body.
+//! Which wire a request to a path speaks, and where a wire keeps its messages: what adapters look at before they touch a
+//! body.
+
+use omniroute_core::wire;
 
 /// The wire of the API behind the path of a URL; `None` for everything that is no chat request.
 ///
@@ -19,9 +22,40 @@ pub fn wire_of_path(path: &str) -> Option<&'static str> {
     ENDINGS.iter().find(|(ending, _)| path.ends_with(ending)).map(|(_, wire)| *wire)
 }
 
+/// The member of a request in which a wire keeps its messages; that of most wires if none is named or it is not known.
+///
+/// ```
+/// use omniroute::list_member;
+/// assert_eq!(list_member(Some("responses")), "input");
+/// assert_eq!(list_member(None), "messages");
+/// ```
+pub fn list_member(wire: Option<&str>) -> &'static str {
+    match wire.and_then(wire::by_id).map(|wire| wire.id()) {
+        Some("openai-responses") => "input",
+        Some("gemini") => "contents",
+        _ => "messages",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_wire_reads_its_list_where_it_is_said_to_be() {
+        for known in wire::WIRES {
+            let member = list_member(Some(known.id()));
+            for name in known.aliases() {
+                assert_eq!(list_member(Some(name)), member, "{name}");
+            }
+            let read = |member: &str| {
+                let doc = omniroute_core::Doc::parse(format!("{{\"{member}\":[]}}")).unwrap();
+                known.read(&doc).is_ok()
+            };
+            assert!(read(member), "{}", known.id());
+            assert!(!read("somewhere"), "{}", known.id());
+        }
+    }
 
     #[test]
     fn known_paths_only() {

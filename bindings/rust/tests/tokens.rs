@@ -43,12 +43,18 @@ fn hard() -> Vec<String> {
     texts
 }
 
-/// Texts of the recorded outputs and sessions, if they are there.
+/// The recorded outputs and sessions of the repository, and those outside it if they are there.
 fn recorded() -> Vec<String> {
-    let Some(root) = std::env::var_os("OMNIROUTE_DATA").map(PathBuf::from) else { return Vec::new() };
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../omniroute-compress");
+    let mut folders: Vec<PathBuf> =
+        ["benches/data", "tests/sessions", "tests/rtk-corpus"].map(|name| ours.join(name)).to_vec();
+    if let Some(root) = std::env::var_os("OMNIROUTE_DATA").map(PathBuf::from) {
+        folders.extend(["sessions", "dev-sessions"].map(|name| root.join(name)));
+    }
     let mut files = Vec::new();
-    collect(&root.join("rtk-corpus"), &mut files);
-    collect(&root.join("bench"), &mut files);
+    for folder in &folders {
+        collect(folder, &mut files);
+    }
     files.sort();
     files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).collect()
 }
@@ -82,8 +88,7 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 /// Texts on which the two differ.
-fn differing(vocabulary: Vocabulary, count: impl Fn(&str) -> u32, texts: &[String]) -> usize {
-    let reference = reference(vocabulary);
+fn differing(reference: &CoreBPE, count: impl Fn(&str) -> u32, texts: &[String]) -> usize {
     let pieces = texts.iter().flat_map(|text| pieces(text));
     pieces.filter(|text| count(text) as usize != reference.encode_ordinary(text).len()).count()
 }
@@ -92,22 +97,36 @@ fn differing(vocabulary: Vocabulary, count: impl Fn(&str) -> u32, texts: &[Strin
 fn counts_are_those_of_the_reference() {
     let texts: Vec<String> = hard().into_iter().chain(recorded()).collect();
     println!("{} texts, {} bytes", texts.len(), texts.iter().map(String::len).sum::<usize>());
+    assert!(texts.len() > 200, "the recorded texts are not found");
     let exact = ExactTokens::new(Vocabulary::O200k);
-    assert_eq!(differing(Vocabulary::O200k, |text| exact.count(text), &texts), 0);
+    assert_eq!(differing(&reference(Vocabulary::O200k), |text| exact.count(text), &texts), 0);
     let exact = ExactTokens::new(Vocabulary::Cl100k);
-    assert_eq!(differing(Vocabulary::Cl100k, |text| exact.count(text), &hard()), 0);
+    let cl100k = reference(Vocabulary::Cl100k);
+    assert_eq!(differing(&cl100k, |text| exact.count(text), &hard()), 0);
     // A counter that is off by one on one text is seen.
     let off = |text: &str| exact.count(text) + u32::from(text == "hello world");
-    assert_eq!(differing(Vocabulary::Cl100k, off, &hard()), 1);
+    assert_eq!(differing(&cl100k, off, &hard()), 1);
 }
 
-/// A quadratic counter would need minutes for these.
+/// Steps that are quadratic in a megabyte would keep this test busy for hours: it only has to end. Times are printed.
 #[test]
 fn a_megabyte_without_spaces_is_counted() {
-    let exact = ExactTokens::new(Vocabulary::O200k);
-    for unit in ["a", "aB3", " ", "=", "\u{4e16}"] {
-        let text = unit.repeat((1 << 20) / unit.len());
-        assert!(exact.count(&text) > 0);
+    for vocabulary in [Vocabulary::O200k, Vocabulary::Cl100k] {
+        let exact = ExactTokens::new(vocabulary);
+        for unit in ["a", "aB3", " ", "=", "9", "\n", "\u{4e16}"] {
+            let mut line = format!("{} {unit:?}:", exact.id());
+            let mut counts = Vec::new();
+            for size in [1 << 17, 1 << 20] {
+                let text = unit.repeat(size / unit.len());
+                #[expect(clippy::disallowed_methods, reason = "printed only")]
+                let start = std::time::Instant::now();
+                counts.push(exact.count(&text));
+                line += &format!(" {} KiB in {:.1} ms", size >> 10, start.elapsed().as_secs_f64() * 1e3);
+            }
+            println!("{line}");
+            // Eight times the text is eight times the tokens, up to what the ends do.
+            assert!(counts[1].abs_diff(8 * counts[0]) <= 16, "{unit:?}: {counts:?}");
+        }
     }
 }
 

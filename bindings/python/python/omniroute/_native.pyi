@@ -3,7 +3,7 @@
 What the Python files of the package are built on.
 """
 
-from typing import Any, Final, final
+from typing import Final, final
 
 __all__ = ["EXACT_TOKENS", "__version__", "Engine", "Receipt", "codes", "encode", "wire_of_path"]
 
@@ -30,14 +30,15 @@ class Engine:
         """
         Compresses a body. Gives the body, the same object if it is bytes and nothing changed, and the receipt.
         """
-    def compress_list(self, /, messages: "list[object]", key: "str", around: "dict[str, object]", wire: "str | None" = None, plan: "str | None" = None, model: "str | None" = None, session: "str | None" = None) -> "tuple[list[object] | None, Receipt]":
+    def compress_list(self, /, messages: "list[object]", around: "dict[str, object]", wire: "str | None" = None, plan: "str | None" = None, model: "str | None" = None, session: "str | None" = None) -> "tuple[list[object] | None, Receipt]":
         """
-        Compresses a list of messages that stands in a request under `key`; `around` are the other members of the
-        request. Gives a new list, or None if nothing changed, and the receipt.
+        Compresses the list of messages of a request; `around` are the other members of the request. Gives a new list,
+        or None if nothing changed, and the receipt.
         """
     def compress_text(self, /, text: "str", kind: "str | None" = None, command: "str | None" = None, exit_code: "int | None" = None, plan: "str | None" = None, model: "str | None" = None) -> "tuple[str, Receipt]":
         """
-        Compresses one text that is no request. Gives the text, the same object if nothing changed, and the receipt.
+        Compresses one text that is no request. Gives the text, the same object if nothing changed, and the receipt. A
+        text with a lone surrogate, which UTF-8 cannot carry, is left alone.
         """
     @property
     def plan(self, /) -> str:
@@ -83,9 +84,9 @@ def codes() -> "list[tuple[str, str, str]]":
     Code, class and meaning of every error.
     """
 
-def encode(body: Any) -> "bytes":
+def encode(body: "object", what: "str" = "body") -> "bytes":
     """
-    The body as bytes; the very same object if it is bytes.
+    The body as bytes; the very same object if it is bytes. Messages call it `what`.
     """
 
 def wire_of_path(path: "str") -> "str | None":

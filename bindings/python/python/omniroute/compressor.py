@@ -1,11 +1,12 @@
 """The compressor, and the functions that make one for a single call."""
 
 from . import _native
+from .errors import ConfigError, RequestError
 from .results import Compressed, CompressedText, Messages, Receipt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from types import TracebackType
     from typing import Any, TypeVar
@@ -19,9 +20,6 @@ __all__ = ["Compressor", "acompress", "compress", "compress_messages", "compress
 #: Smaller bodies are compressed at once also by asynchronous calls: handing them to another thread takes longer.
 _OFFLOAD_FROM = 64 * 1024
 
-#: Under which member of a request each wire keeps its messages.
-_LISTS = {"openai-responses": "input", "responses": "input", "gemini": "contents"}
-
 
 class Compressor:
     """Makes requests shorter. Built once for a program or a session; later calls cost only what is new.
@@ -30,18 +28,25 @@ class Compressor:
     the child keeps the settings and remembers nothing either.
 
     ``config`` is the path of a TOML file or a dictionary (``{"plan": "safe"}``); nothing is read unless it is named here.
+
+    Its calls take, all by name and all optional:
+
+    - ``session``: requests of one conversation; what is remembered is kept apart for each;
+    - ``plan``: another plan than the configured one, for this call;
+    - ``model``: the model that counts tokens, if the request does not name it;
+    - ``wire``: the API the request is for (``"openai-chat"``, ``"openai-responses"``, ``"anthropic-messages"``,
+      ``"gemini"``); guessed if absent.
     """
 
-    __slots__ = ("_engine", "_json", "_text")
+    __slots__ = ("__weakref__", "_engine", "_json", "_text")
 
     def __init__(self, config: "str | PathLike[str] | CompressionConfig | Mapping[str, Any] | None" = None) -> None:
         if config is None:
             text, is_json = "{}", True
         elif hasattr(config, "keys"):
-            text, is_json = _native.encode(config).decode(), True
+            text, is_json = _written(config), True
         else:
-            with open(config, encoding="utf-8") as file:
-                text, is_json = file.read(), False
+            text, is_json = _file(config), False
         self._set(text, is_json)
 
     def _set(self, text: str, is_json: bool) -> None:
@@ -58,7 +63,10 @@ class Compressor:
         model: "str | None" = None,
         session: "str | None" = None,
     ) -> Compressed:
-        """Compresses a request body. A body that cannot be read comes back unchanged, the receipt says why."""
+        """Compresses a request body: JSON text in any form, a request as a dictionary, or just its messages.
+
+        A body that cannot be read comes back unchanged and ``receipt["skipped"]`` says why.
+        """
         sent, receipt = self._engine.compress(body, wire, plan, model, session)
         return Compressed(sent, Receipt(receipt), body)
 
@@ -77,7 +85,7 @@ class Compressor:
 
     def compress_messages(
         self,
-        messages: "list[Any]",
+        messages: "Iterable[Any]",
         tools: "list[Any] | None" = None,
         *,
         system: "object | None" = None,
@@ -89,7 +97,8 @@ class Compressor:
         """Compresses a list of messages: list in, list out, the same objects where nothing changed.
 
         Objects of an SDK are read through their ``model_dump``; a changed one comes back as a dictionary. What cannot be
-        read is kept as it is and noted in the receipt.
+        read is kept as it is and noted in the receipt. ``tools`` and ``system`` stand beside the messages in a request;
+        they are not changed. Items of the Responses API need ``wire="openai-responses"``.
         """
         around: "dict[str, object]" = {}
         if model is not None:
@@ -98,9 +107,9 @@ class Compressor:
             around["system"] = system
         if tools is not None:
             around["tools"] = tools
-        key = _LISTS.get(wire or "", "messages")
-        changed, receipt = self._engine.compress_list(messages, key, around, wire, plan, model, session)
-        return Messages(messages if changed is None else changed, Receipt(receipt))
+        given = _listed(messages)
+        changed, receipt = self._engine.compress_list(given, around, wire, plan, model, session)
+        return Messages(given if changed is None else changed, Receipt(receipt))
 
     def compress_text(
         self,
@@ -112,7 +121,13 @@ class Compressor:
         plan: "str | None" = None,
         model: "str | None" = None,
     ) -> CompressedText:
-        """Compresses one text that is no request: what ``command`` printed."""
+        """Compresses one text that is no request: what ``command``, a line as it is typed in a shell, printed."""
+        if not isinstance(text, str):
+            hint = "; decode bytes first, for instance text.decode(errors='replace')"
+            raise TypeError(_not("text", "a str", text) + (hint if isinstance(text, (bytes, bytearray)) else ""))
+        if command is not None and not isinstance(command, str):
+            hint = "; for a list of arguments use shlex.join"
+            raise TypeError(_not("command", "a str", command) + (hint if isinstance(command, (list, tuple)) else ""))
         sent, receipt = self._engine.compress_text(text, kind, command, exit_code, plan, model)
         return CompressedText(sent, Receipt(receipt))
 
@@ -136,7 +151,7 @@ class Compressor:
 
     async def acompress_messages(
         self,
-        messages: "list[Any]",
+        messages: "Iterable[Any]",
         tools: "list[Any] | None" = None,
         *,
         system: "object | None" = None,
@@ -146,7 +161,7 @@ class Compressor:
         session: "str | None" = None,
     ) -> Messages:
         """As :meth:`compress_messages`, on a thread of the loop's executor."""
-        given = list(messages)
+        given = list(_listed(messages))
 
         def work() -> Messages:
             return self.compress_messages(
@@ -203,36 +218,72 @@ async def _off_loop(size: int, work: "Callable[[], T]") -> "T":
     return await loop.run_in_executor(None, work)
 
 
-def _once(plan: str) -> Compressor:
-    """A compressor for one call: it remembers nothing."""
-    return Compressor({"plan": plan, "memo": {"entries": 0}})
+def _not(name: str, rule: str, value: "object") -> str:
+    return f"{name} is {rule}, not {type(value).__name__}"
+
+
+def _written(config: "Any") -> str:
+    try:
+        return _native.encode(dict(config), "configuration").decode()
+    except RequestError as error:
+        raise ConfigError(str(error), code="config", details={"errors": (str(error),)}) from None
+
+
+def _file(path: "Any") -> str:
+    if isinstance(path, int) or not (isinstance(path, (str, bytes)) or hasattr(path, "__fspath__")):
+        raise TypeError(_not("config", "a dictionary, the path of a TOML file or None", path))
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError as error:
+        error.strerror = 'no such file of a configuration (a plan is given as {"plan": ...})'
+        raise
+    except UnicodeDecodeError as error:
+        reason = f"{path}: the bytes from {error.start} on are not UTF-8"
+        raise ConfigError(reason, code="config", details={"errors": (reason,)}) from None
+
+
+def _listed(messages: "Iterable[Any]") -> "list[Any]":
+    if isinstance(messages, list):
+        return messages
+    whole = isinstance(messages, (str, bytes, bytearray, memoryview)) or hasattr(messages, "keys")
+    if whole or not hasattr(messages, "__iter__") or hasattr(messages, "model_dump"):
+        hint = "; for a whole request use compress()" if whole else ""
+        raise TypeError(_not("messages", "a list", messages) + hint)
+    return list(messages)
+
+
+def _once(plan: "str | None") -> Compressor:
+    """A compressor for one call: it remembers nothing. The plan goes with the call, so that a wrong one is its error."""
+    nothing = {"entries": 0}
+    return Compressor({"memo": nothing} if plan is None else {"plan": "off", "memo": nothing})
 
 
 def compress(
     body: "Body",
     *,
     wire: "str | None" = None,
-    plan: str = "safe",
+    plan: "str | None" = "safe",
     model: "str | None" = None,
     session: "str | None" = None,
 ) -> Compressed:
     """Compresses one request body and remembers nothing. In a session build a :class:`Compressor` once."""
-    return _once(plan).compress(body, wire=wire, model=model, session=session)
+    return _once(plan).compress(body, wire=wire, plan=plan, model=model, session=session)
 
 
 def compress_messages(
-    messages: "list[Any]",
+    messages: "Iterable[Any]",
     tools: "list[Any] | None" = None,
     *,
     system: "object | None" = None,
     wire: "str | None" = None,
-    plan: str = "safe",
+    plan: "str | None" = "safe",
     model: "str | None" = None,
     session: "str | None" = None,
 ) -> Messages:
     """As :meth:`Compressor.compress_messages`, once; remembers nothing."""
     return _once(plan).compress_messages(
-        messages, tools, system=system, wire=wire, model=model, session=session
+        messages, tools, system=system, wire=wire, plan=plan, model=model, session=session
     )
 
 
@@ -242,20 +293,20 @@ def compress_text(
     command: "str | None" = None,
     *,
     exit_code: "int | None" = None,
-    plan: str = "safe",
+    plan: "str | None" = "safe",
     model: "str | None" = None,
 ) -> CompressedText:
     """As :meth:`Compressor.compress_text`, once; remembers nothing."""
-    return _once(plan).compress_text(text, kind, command, exit_code=exit_code, model=model)
+    return _once(plan).compress_text(text, kind, command, exit_code=exit_code, plan=plan, model=model)
 
 
 async def acompress(
     body: "Body",
     *,
     wire: "str | None" = None,
-    plan: str = "safe",
+    plan: "str | None" = "safe",
     model: "str | None" = None,
     session: "str | None" = None,
 ) -> Compressed:
     """As :func:`compress`; a large body is compressed on a thread of the loop's executor."""
-    return await _once(plan).acompress(body, wire=wire, model=model, session=session)
+    return await _once(plan).acompress(body, wire=wire, plan=plan, model=model, session=session)

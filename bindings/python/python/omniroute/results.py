@@ -16,7 +16,8 @@ __all__ = ["Compressed", "CompressedText", "Messages", "Receipt"]
 class Receipt(Mapping):  # type: ignore[type-arg]
     """What was done to a request, and why the rest was not: a mapping, decoded when it is first looked into.
 
-    Holds no text of the request. ``applied``, ``tokens_before`` and ``tokens_after`` cost nothing.
+    Holds no text of the request. ``applied``, ``tokens_before`` and ``tokens_after`` cost nothing. Frozen; may be shared,
+    pickled, copied and used after a fork.
     """
 
     __slots__ = ("_native", "_text", "_line", "_data")
@@ -76,7 +77,10 @@ class Receipt(Mapping):  # type: ignore[type-arg]
 
 
 class Compressed:
-    """A request body that is ready to be sent, and the record of what was done."""
+    """A request body that is ready to be sent, and the record of what was done.
+
+    Frozen; may be shared, pickled, copied and used after a fork.
+    """
 
     __slots__ = ("_body", "_given", "_json", "_receipt")
     __match_args__ = ("body", "receipt")
@@ -132,7 +136,10 @@ class Compressed:
 
 
 class CompressedText:
-    """A text that is ready to be put into a request, and the record of what was done."""
+    """A text that is ready to be put into a request, and the record of what was done.
+
+    Frozen; may be shared, pickled, copied and used after a fork.
+    """
 
     __slots__ = ("_receipt", "_text")
     __match_args__ = ("text", "receipt")
@@ -168,7 +175,10 @@ class CompressedText:
 
 class Messages(list):  # type: ignore[type-arg]
     """A list of messages that is ready to be sent. Messages that did not change are the objects that were given; the
-    others are copies. The list that was given is never changed."""
+    others are copies. The list that was given is never changed.
+
+    A list like any other; may be pickled, copied and used after a fork if the messages may.
+    """
 
     __slots__ = ("receipt",)
 

@@ -20,7 +20,7 @@ class CompressTransport:
 
     Touches POST requests to paths of known chat APIs only; everything else passes through as it is. The receipt of a call is
     in ``response.extensions["omniroute"]`` and goes to ``on_receipt`` if that is given. Threads may share one if they may
-    share the inner transport; it cannot be pickled.
+    share the inner transport; it can be pickled if that can.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict
 __all__ = ["Body", "ComboConfig", "CompressionConfig", "MemoConfig", "StepConfig"]
 
 #: A request body: JSON text in any form, a request as a dictionary, or just its messages.
-Body = bytes | bytearray | memoryview | str | dict[str, Any] | list[dict[str, Any]]
+Body = bytes | bytearray | memoryview | str | dict[str, Any] | list[Any] | tuple[Any, ...]
 
 
 class MemoConfig(TypedDict, total=False):

@@ -7,6 +7,7 @@ import anthropic
 import pytest
 from scripted import Provider, source
 
+import omniroute as om
 from omniroute.anthropic import Anthropic, AsyncAnthropic
 
 LIBRARY = __import__(
@@ -16,7 +17,7 @@ ANSWER = {
     "id": "m1",
     "type": "message",
     "role": "assistant",
-    "model": "claude-sonnet-4-5",
+    "model": "claude-scripted",
     "content": [{"type": "text", "text": "done"}],
     "stop_reason": "end_turn",
     "usage": {"input_tokens": 1, "output_tokens": 1},
@@ -41,7 +42,7 @@ def shorter(sent: dict[str, Any]) -> bool:
 def test_whole() -> None:
     end = Provider(LIBRARY, ANSWER)
     client = Anthropic(transport=end.transport, api_key="k")
-    raw = client.messages.with_raw_response.create(model="claude-sonnet-4-5", max_tokens=9, messages=chat())
+    raw = client.messages.with_raw_response.create(model="claude-scripted", max_tokens=9, messages=chat())
     assert raw.parse().content[0].text == "done"  # type: ignore[union-attr]
     assert shorter(end.bodies[0])
     assert raw.http_response.extensions["omniroute"].applied
@@ -55,7 +56,7 @@ def test_streamed() -> None:
     ]
     end = Provider(LIBRARY, ANSWER, stream=events)
     client = Anthropic(transport=end.transport, api_key="k")
-    stream = client.messages.create(model="claude-sonnet-4-5", max_tokens=9, messages=chat(), stream=True)
+    stream = client.messages.create(model="claude-scripted", max_tokens=9, messages=chat(), stream=True)
     assert [event.type for event in stream] == ["content_block_delta", "message_stop"]
     assert shorter(end.bodies[0])
 
@@ -64,14 +65,24 @@ def test_errors_are_those_of_the_sdk() -> None:
     end = Provider(LIBRARY, {"type": "error", "error": {"type": "rate_limit_error", "message": "x"}}, status=429)
     client = Anthropic(transport=end.transport, api_key="k", max_retries=0)
     with pytest.raises(anthropic.RateLimitError):
-        client.messages.create(model="claude-sonnet-4-5", max_tokens=9, messages=chat())
+        client.messages.create(model="claude-scripted", max_tokens=9, messages=chat())
+
+
+def test_objects_of_the_sdk_in_the_list() -> None:
+    given = chat()
+    use = anthropic.types.ToolUseBlock(type="tool_use", id="b", name="read", input={"path": "a.rs"})
+    given[3] = {"role": "assistant", "content": [use]}
+    out = om.compress_messages(given, wire="anthropic-messages")
+    assert [new is old for new, old in zip(out, given, strict=True)] == [True, True, True, True, False]
+    assert out[4] == om.compress_messages(chat(), wire="anthropic-messages")[4]
+    assert out.changed and not out.receipt["notes"]
 
 
 def test_asynchronous() -> None:
     async def main() -> None:
         end = Provider(LIBRARY, ANSWER)
         async with AsyncAnthropic(transport=end.transport, api_key="k") as client:
-            await client.messages.create(model="claude-sonnet-4-5", max_tokens=9, messages=chat())
+            await client.messages.create(model="claude-scripted", max_tokens=9, messages=chat())
         assert shorter(end.bodies[0])
 
     asyncio.run(main())

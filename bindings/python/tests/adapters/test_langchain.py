@@ -103,3 +103,21 @@ def test_history() -> None:
     sent, receipt = compress_history(messages, om.Compressor())
     assert receipt.applied
     assert [new is old for new, old in zip(sent, messages, strict=True)] == [True, True, True, True, False]
+    assert isinstance(sent[4], ToolMessage) and sent[4].tool_call_id == "b"
+
+
+def test_contents_of_blocks_keep_everything_but_the_text() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aaaa"}}
+    messages: list[BaseMessage] = [HumanMessage(["hi", image])]
+    for ident in ("a", "b"):
+        call: Any = {"name": "read", "args": {"path": "a.rs"}, "id": ident}
+        messages.append(AIMessage([thought], tool_calls=[call]))
+        text = {"type": "text", "text": source(), "cache_control": {"type": "ephemeral"}}
+        messages.append(ToolMessage([text, image, "end"], tool_call_id=ident, artifact=3))
+    sent, receipt = compress_history(messages, om.Compressor())
+    assert receipt.applied and sent[:4] == messages[:4]
+    last: Any = sent[4]
+    assert last.artifact == 3 and last.content[1:] == [image, "end"]
+    assert set(last.content[0]) == {"type", "text", "cache_control"}
+    assert len(last.content[0]["text"]) < len(source()) // 2

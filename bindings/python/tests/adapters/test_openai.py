@@ -1,6 +1,9 @@
 """The OpenAI SDK with compression, whole, streamed, with tools, with errors, asynchronous."""
 
 import asyncio
+import http.server
+import json
+import threading
 from typing import Any
 
 import openai
@@ -105,6 +108,52 @@ def test_asynchronous_and_cancelled() -> None:
         assert stuck.cancelled
 
     asyncio.run(main())
+
+
+def test_objects_of_the_sdk_in_the_list() -> None:
+    call = {"id": "b", "type": "function", "function": {"name": "read", "arguments": '{"path": "a.rs"}'}}
+    answered = openai.types.chat.ChatCompletionMessage.model_validate(
+        {"role": "assistant", "content": None, "tool_calls": [call]}
+    )
+    given = [*chat()[:3], answered, chat()[4]]
+    out = om.compress_messages(given)
+    assert out.changed and out == [*given[:4], om.compress_messages(chat())[4]]
+    assert out[3] is answered and not out.receipt["notes"]
+
+
+class Proxy(http.server.BaseHTTPRequestHandler):
+    """Answers itself and remembers what came."""
+
+    seen: list[tuple[str, dict[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.seen.append((self.path, json.loads(body)))
+        answer = json.dumps(ANSWER).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = http.server.HTTPServer(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name in ("no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.server_port}")
+    try:
+        with OpenAI(api_key="k", base_url="http://provider.invalid/v1", max_retries=0) as client:
+            client.chat.completions.create(model="gpt-5", messages=chat())  # type: ignore[arg-type]
+    finally:
+        server.shutdown()
+        server.server_close()
+    ((path, sent),) = Proxy.seen
+    assert path == "http://provider.invalid/v1/chat/completions" and shorter(sent)
 
 
 def test_any_client_of_the_library() -> None:

@@ -92,6 +92,11 @@ impl Config {
         if self.enabled { &self.plan } else { "off" }
     }
 
+    /// Whether a body that cannot be read is an error.
+    pub fn strict(&self) -> bool {
+        self.strict
+    }
+
     /// Sets the plan: a name, an engine, engines separated by commas, or a combo. Checked when the compressor is made.
     #[must_use]
     pub fn with_plan(mut self, plan: impl Into<String>) -> Self {
