@@ -3,7 +3,8 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test fmt clippy layering unit catalog-check features doc fuzz-build smoke ready bench estimator rtk-report fuzz bless new-engine new-filter
+.PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench estimator
+.PHONY: rtk-report resilience-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
@@ -12,6 +13,9 @@ help:
 	@echo "make estimator   error of the token estimator against exact counts"
 	@echo "make rtk-report  what the filters save and keep of the recorded outputs"
 	@echo "make catalog-check  the rules of the catalogue of providers and models"
+	@echo "make resilience-report  the fault scripts of the simulator on every store, full number"
+	@echo "make python, make node  the package of one language, with its tests and the frameworks it adapts to"
+	@echo "make dist        wheels and npm tarballs, and a proof that they install and work offline"
 	@echo "make fuzz        two minutes of fuzzing (needs cargo-fuzz and nightly)"
 	@echo "make bless       rewrite the checked-in snapshots"
 	@echo "make new-engine NAME=x   file and line of a new engine"
@@ -20,7 +24,7 @@ help:
 demo:
 	$(CARGO) run --release -q -p replay-session
 
-test: fmt clippy layering unit catalog-check features doc smoke
+test: fmt clippy layering unit catalog-check features stores simulator doc smoke python node
 	@echo "all checks passed"
 
 ready: test
@@ -46,6 +50,16 @@ features:
 	$(CARGO) check -q -p omniroute-core --features testing
 	$(CARGO) check -q -p omniroute-compress --no-default-features
 	$(CARGO) test -q -p omniroute-providers --features radar
+
+# Real files and a real redis-server.
+stores:
+	$(CARGO) test -q -p omniroute-resilience --features store-sqlite,store-redis --test store_kinds
+
+simulator:
+	$(CARGO) test -q -p omniroute-resilience --features simulator,store-sqlite,store-redis --test sim
+
+resilience-report:
+	$(CARGO) run --release -q -p omniroute-resilience --features simulator,store-sqlite,store-redis --example resilience_report
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -q --workspace --no-deps
@@ -77,22 +91,27 @@ new-filter:
 	@test -n "$(NAME)" || { echo "say NAME=the-name"; exit 2; }
 	python3 .ci/new_filter.py "$(NAME)" "$(COMMAND)" "$(CATEGORY)"
 
-# The Python package; see bindings/python/tasks.py. Set up their environments themselves, under target/python.
-.PHONY: python python-adapters python-stubs python-dist python-measure tokens-exact
+# The packages of other languages; they set up their environments themselves, under target/python and target/node.
+.PHONY: python python-adapters python-stubs python-dist python-measure
+.PHONY: node node-adapters node-dist node-measure dist measure tokens-exact
+
 python:
 	python3 bindings/python/tasks.py test
-
-python-adapters:
 	python3 bindings/python/tasks.py adapters
 
-python-stubs:
-	python3 bindings/python/tasks.py stubs
+python-stubs python-dist python-measure:
+	python3 bindings/python/tasks.py $(patsubst python-%,%,$@)
 
-python-dist:
-	python3 bindings/python/tasks.py dist
+node:
+	node bindings/node/tasks.mjs test
+	node bindings/node/tasks.mjs adapters
 
-python-measure:
-	python3 bindings/python/tasks.py measure
+node-dist node-measure:
+	node bindings/node/tasks.mjs $(patsubst node-%,%,$@)
+
+dist: python-dist node-dist
+
+measure: python-measure node-measure
 
 # Exact token counts against the reference, over every recorded text.
 tokens-exact:

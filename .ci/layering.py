@@ -14,6 +14,7 @@ ALLOWED = {
     "omniroute-route": {"omniroute-core", "omniroute-resilience"},
     "omniroute": {"omniroute-core", "omniroute-compress", "omniroute-resilience", "omniroute-route", "omniroute-providers"},
     "omniroute-python": {"omniroute"},
+    "omniroute-node": {"omniroute"},
 }
 # Never in the normal, default dependencies of the libraries, directly or below.
 BANNED = {"tokio", "reqwest", "hyper", "rustls", "openssl"}

@@ -10,6 +10,7 @@ mod engine;
 mod exit;
 mod failure;
 mod host;
+pub mod hub;
 mod ids;
 mod model_facts;
 mod outcome;
@@ -51,7 +52,7 @@ pub use receipt::{
 pub use request::{ApplyError, ChatRequest};
 pub use segment::{Frozen, Segment, SegmentId, SegmentKind};
 pub use store::{
-    Change, Commit, Durability, Key, LockScope, Record, ResilienceStore, StoreError, StoreTraits,
+    Change, Commit, Durability, Key, LockScope, Record, ResilienceStore, StoreError, StoreStatus, StoreTraits,
 };
 pub use target::{ConnectionId, ModelId, ProviderId, Target};
 pub use tokens::{Estimator, Family, Tokenizer};

@@ -110,7 +110,11 @@ fn calls() {
         took
     });
     println!("admit, 19 resting before the healthy one {result}");
+}
 
+fn failures() {
+    let cx = AdmitContext::default();
+    let now = Moment::default();
     let (resilience, handles) = world(1, 20_000);
     let mut next = 0;
     let result = time(18_000, || {
@@ -125,26 +129,47 @@ fn calls() {
     println!("report of a failure (one commit)         {result}");
 }
 
-fn threads() {
+/// Nanoseconds that this thread has run on a processor, where the system tells.
+fn on_cpu() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// Threads that admit and drop at the same time: over the same four providers, or each over its own. Time on a
+/// processor grows where they get into each other's way, and stays where they only share a busy machine.
+fn threads(apart: bool) {
+    let what = if apart { "providers of their own" } else { "the same providers" };
     for count in [1, 2, 4, 8] {
-        let (resilience, handles) = world(4, 64);
-        let each = 200_000;
+        let (resilience, handles) = world(if apart { 8 } else { 4 }, 64);
+        let each = 300_000;
         let start = Instant::now();
-        std::thread::scope(|scope| {
-            for thread in 0..count {
-                let (resilience, handles) = (&resilience, &handles);
-                scope.spawn(move || {
-                    let cx = AdmitContext::default();
-                    let picks: Vec<Handle> =
-                        handles.iter().copied().cycle().skip(thread * 7).take(20).collect();
-                    for _ in 0..each {
-                        drop(block_on(resilience.admit(&picks, &cx)));
-                    }
-                });
-            }
+        let spent: Vec<Option<u64>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..count)
+                .map(|thread| {
+                    let (resilience, handles) = (&resilience, &handles);
+                    scope.spawn(move || {
+                        let cx = AdmitContext::default();
+                        let all = handles.iter().copied();
+                        let picks: Vec<Handle> = if apart {
+                            all.skip(thread).step_by(8).collect()
+                        } else {
+                            all.cycle().skip(thread * 7).take(20).collect()
+                        };
+                        let began = on_cpu();
+                        for _ in 0..each {
+                            drop(block_on(resilience.admit(&picks, &cx)));
+                        }
+                        Some(on_cpu()?.saturating_sub(began?))
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
         });
-        let rate = (count * each) as f64 / start.elapsed().as_secs_f64() / 1e6;
-        println!("{count} threads: {rate:.2} M admits/s");
+        let all = (count * each) as f64;
+        let rate = all / start.elapsed().as_secs_f64() / 1e6;
+        let cpu: Option<u64> = spent.into_iter().sum();
+        let cpu = cpu.map_or("-".to_owned(), |cpu| format!("{:.2}", cpu as f64 / all / 1e3));
+        println!("{count} threads, {what:<22}: {rate:.2} M admits/s, {cpu} us on a processor each");
     }
 }
 
@@ -154,7 +179,13 @@ fn main() {
     if wanted("calls") {
         calls();
     }
+    if wanted("failures") {
+        failures();
+    }
     if wanted("threads") {
-        threads();
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        println!("on {cores} cores:");
+        threads(false);
+        threads(true);
     }
 }

@@ -8,9 +8,10 @@ use bytes::Bytes;
 use futures::executor::block_on;
 use omniroute_core::testing::VirtualClock;
 use omniroute_core::{
-    Change, ConnectionId, Durability, Key, LockScope, ModelId, ProviderId, ResilienceStore, Target, UnixMs,
+    Change, ConnectionId, Durability, Failure, FailureKind, Key, LockScope, ModelId, Moment, ProviderId,
+    ResilienceStore, Scope, Target, UnixMs,
 };
-use omniroute_resilience::{Class, ConnectionSpec, MemoryStore, Resilience};
+use omniroute_resilience::{AdmitContext, Class, ConnectionSpec, Handle, MemoryStore, Resilience};
 
 const COUNT: usize = 1_000_000;
 
@@ -34,7 +35,7 @@ fn records() -> MemoryStore {
 }
 
 fn rows() -> Resilience {
-    let clock = Arc::new(VirtualClock::default());
+    let clock = Arc::new(VirtualClock::at(UnixMs(1_800_000_000_000)));
     let store = Arc::new(MemoryStore::new(clock.clone()));
     let resilience = Resilience::builder(store, clock).process(1).build().expect("defaults are valid");
     let specs: Vec<ConnectionSpec> =
@@ -44,6 +45,31 @@ fn rows() -> Resilience {
         let target = Target::new("openai", spec.connection.as_str(), "gpt-large");
         resilience.register(&[target]);
     }
+    resilience
+}
+
+/// A million connections that rest and a million models that are locked, as reports leave them: records in the
+/// store and rows in the process together.
+fn whole() -> Resilience {
+    let resilience = rows();
+    let cx = AdmitContext::default();
+    for n in 0..COUNT {
+        let target = Target::new("openai", format!("connection-{n}"), "gpt-large");
+        let picks: Vec<Handle> = resilience.register(&[target]).into_iter().flatten().collect();
+        let permits = [0, 1].map(|_| block_on(resilience.admit(&picks, &cx)).expect("healthy"));
+        let failures = [
+            (FailureKind::ModelUnavailable, Scope::Model, 404),
+            (FailureKind::RateLimited, Scope::Connection, 429),
+        ];
+        for (permit, (kind, scope, status)) in permits.into_iter().zip(failures) {
+            let mut outcome = permit.outcome(Moment::default());
+            let mut failure = Failure::new(kind, scope, "x");
+            failure.status = Some(status);
+            outcome.failure = Some(failure);
+            block_on(permit.report(outcome));
+        }
+    }
+    assert_eq!(resilience.health().connections.len(), 1_000, "as many as it shows");
     resilience
 }
 
@@ -57,4 +83,5 @@ fn megabytes<T>(what: &str, make: fn() -> T) {
 fn main() {
     megabytes("memory store, 1 M connection records and 1 M lockout records", records);
     megabytes("rows of 1 M configured connections, each with a model", rows);
+    megabytes("both, as 2 M reports of failures leave them", whole);
 }

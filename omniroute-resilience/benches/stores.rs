@@ -85,10 +85,16 @@ fn measure(store: &dyn ResilienceStore, clock: &dyn Clock, rounds: u32) {
     time("get 20", 1, &|_| drop(block_on(store.get(&twenty)).unwrap()));
     time("new record", 1, &|n| block_on(commit(1_000 + n, Durability::Relaxed)));
     time("new record, durable", 1, &|n| block_on(commit(100_000 + n, Durability::Durable)));
-    time("64 new records at once", 64, &|n| {
-        block_on(join_all((0..64).map(|m| commit(200_000 + 64 * n + m, Durability::Relaxed))));
-    });
-    time("64 new records at once, durable", 64, &|n| {
-        block_on(join_all((0..64).map(|m| commit(400_000 + 64 * n + m, Durability::Durable))));
-    });
+    for (at_once, durability) in [
+        (64, Durability::Relaxed),
+        (512, Durability::Relaxed),
+        (64, Durability::Durable),
+        (512, Durability::Durable),
+    ] {
+        let word = if durability == Durability::Durable { ", durable" } else { "" };
+        let first = 1_000_000 * at_once * (1 + u32::from(durability == Durability::Durable));
+        time(&format!("{at_once} new records at once{word}"), at_once, &|n| {
+            block_on(join_all((0..at_once).map(|m| commit(first + at_once * n + m, durability))));
+        });
+    }
 }

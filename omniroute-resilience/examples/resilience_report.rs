@@ -1,135 +1,71 @@
-//! Runs every fault script over every store and prints one table: goodput, waste, violations, worst seed.
+//! Runs every fault script over every store and prints one page: goodput, waste, violations, worst seed.
 //!
-//! `cargo run --release --example resilience_report` takes 1,000 seeds a script on the memory store, and 100 on each
-//! other store that is compiled in: SQLite in files of a temporary folder (`--folder DIR` for another one), Redis
-//! where `--redis URL` names a server. `--seeds N` (for memory; a tenth of it for the others), `--scripts S-02,S-07`
-//! and `--threads N` make it smaller. Time is virtual for all of them; each simulated process opens the store for
-//! itself. That real processes die is the business of the example `store_kills`.
+//! `cargo run --release -p omniroute-resilience --features simulator,store-sqlite,store-redis --example
+//! resilience_report -- --out docs/src/resilience-report.md` takes 1,000 seeds a script on the memory store and 100
+//! on the others: SQLite in files of a temporary folder (`--folder DIR` for another one), Redis on a server of its own
+//! (`--redis URL` for another one). `--seeds N` (a tenth of it for the others), `--scripts S-02,S-07`, `--stores
+//! memory,redis`, `--threads N` and `--seconds N` (no new seed of a row after that) make it smaller. `--rows FILE`
+//! keeps finished rows, so that an interrupted report goes on where it was.
+//!
+//! Time is virtual for all stores; each simulated process opens the store for itself. That real processes die is the
+//! business of the example `store_kills`.
 
+#[path = "resilience_report/page.rs"]
+mod page;
+#[cfg(feature = "store-redis")]
+#[path = "../tests/store_kinds/server.rs"]
+#[expect(dead_code, reason = "tests use more of it")]
+mod server;
 #[path = "../tests/sim/mod.rs"]
 mod sim;
+#[path = "resilience_report/stores.rs"]
+mod stores;
+#[cfg(feature = "store-redis")]
+#[path = "../tests/store_kinds/support.rs"]
+#[expect(dead_code, reason = "tests use more of it")]
+mod support;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use sim::library::{MakeStore, library, memory};
+use page::{Kept, Row};
+use sim::library::library;
 use sim::plan::Script;
 use sim::run::run;
 use sim::scripts::SCRIPTS;
 use sim::store::Breakage;
+use stores::Kind;
 
-/// What one run leaves for the table.
-struct Row {
-    seed: u64,
-    goodput: u64,
-    waste: u64,
-    broken: u64,
-    first: Option<String>,
-    missed: Option<String>,
-}
-
-/// The stores that can be put behind a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Memory,
-    #[cfg(feature = "store-sqlite")]
-    Sqlite,
-    #[cfg(feature = "store-redis")]
-    Redis,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Memory => "memory",
-            #[cfg(feature = "store-sqlite")]
-            Kind::Sqlite => "sqlite",
-            #[cfg(feature = "store-redis")]
-            Kind::Redis => "redis",
-        }
-    }
-
-    /// How a run's processes open this kind of store. `name` is of the run alone.
-    fn make(self, options: &Options, name: &str) -> MakeStore {
-        let _unused_without_features = (options, name);
-        match self {
-            Kind::Memory => memory(),
-            #[cfg(feature = "store-sqlite")]
-            Kind::Sqlite => others::sqlite(options.folder.join(name)),
-            #[cfg(feature = "store-redis")]
-            Kind::Redis => others::redis(options.redis.clone().unwrap_or_default(), name.to_owned()),
-        }
-    }
-}
-
-/// The stores behind features.
-#[cfg(any(feature = "store-sqlite", feature = "store-redis"))]
-mod others {
-    use std::rc::Rc;
-    use std::sync::Arc;
-
-    use futures::FutureExt;
-    use omniroute_core::{Inline, ResilienceStore};
-    use omniroute_resilience::Span;
-
-    use crate::sim::library::MakeStore;
-    use crate::sim::store::Opener;
-
-    /// A fresh file.
-    #[cfg(feature = "store-sqlite")]
-    pub(crate) fn sqlite(path: std::path::PathBuf) -> MakeStore {
-        use omniroute_resilience::{SqliteConfig, SqliteStore};
-        Rc::new(move |time| {
-            for tail in ["", "-wal", "-shm"] {
-                let mut old = path.clone().into_os_string();
-                old.push(tail);
-                // It is there only if an earlier report was stopped.
-                let _removed = std::fs::remove_file(old);
-            }
-            let (clock, path) = (time.clock(0), path.clone());
-            Arc::new(move || {
-                let mut config = SqliteConfig::new(&path);
-                (config.busy, config.check) = (Span::ms(50), false);
-                let store = SqliteStore::open(config, clock.clone(), Arc::new(Inline)).now_or_never();
-                Arc::new(store.expect("it runs inline").expect("the file can be opened"))
-                    as Arc<dyn ResilienceStore>
-            }) as Opener
-        })
-    }
-
-    /// A namespace of its own.
-    #[cfg(feature = "store-redis")]
-    pub(crate) fn redis(url: String, name: String) -> MakeStore {
-        use omniroute_resilience::{RedisConfig, RedisStore};
-        Rc::new(move |time| {
-            let (clock, url, name) = (time.clock(0), url.clone(), name.clone());
-            let open: Opener = Arc::new(move || {
-                let mut config = RedisConfig::new(url.clone());
-                config.namespace.clone_from(&name);
-                (config.connect, config.command, config.queue) = (Span::ms(20), Span::ms(25), Span::ms(5));
-                (config.test_clock, config.require, config.durable) = (true, true, true);
-                let store = RedisStore::open(config, clock.clone(), Arc::new(Inline)).now_or_never();
-                Arc::new(store.expect("it runs inline").expect("the server answers"))
-                    as Arc<dyn ResilienceStore>
-            });
-            crate::sim::store::empty(&*open());
-            open
-        })
-    }
-}
-
+/// What was asked for on the command line.
+#[derive(Debug)]
 struct Options {
     redis: Option<String>,
-    folder: std::path::PathBuf,
+    folder: PathBuf,
     seeds: u64,
     scripts: Vec<String>,
+    stores: Vec<String>,
     threads: usize,
+    seconds: Option<u64>,
+    rows: Option<PathBuf>,
+    out: Option<PathBuf>,
 }
 
 fn options() -> Result<Options, String> {
-    let folder = std::env::temp_dir();
-    let mut options = Options { redis: None, folder, seeds: 1_000, scripts: Vec::new(), threads: 2 };
+    let mut options = Options {
+        redis: None,
+        folder: std::env::temp_dir(),
+        seeds: 1_000,
+        scripts: Vec::new(),
+        stores: Vec::new(),
+        threads: 2,
+        seconds: None,
+        rows: None,
+        out: None,
+    };
+    let list = |value: &str| value.split(',').map(str::to_owned).collect();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
@@ -137,21 +73,24 @@ fn options() -> Result<Options, String> {
         match word.as_str() {
             "--seeds" => options.seeds = number()?,
             "--threads" => options.threads = usize::try_from(number()?).unwrap_or(1).max(1),
+            "--seconds" => options.seconds = Some(number()?),
             "--redis" => options.redis = Some(value),
             "--folder" => options.folder = value.into(),
-            "--scripts" => options.scripts = value.split(',').map(str::to_owned).collect(),
-            _ => {
-                return Err(format!(
-                    "{word} is not known: --seeds, --scripts, --threads, --folder or --redis"
-                ));
-            }
+            "--rows" => options.rows = Some(value.into()),
+            "--out" => options.out = Some(value.into()),
+            "--scripts" => options.scripts = list(&value),
+            "--stores" => options.stores = list(&value),
+            _ => return Err(format!("{word} is not known; the top of the example names what is")),
         }
     }
     Ok(options)
 }
 
 /// All seeds of a script, spread over threads; the rows come back by seed.
-fn rows(script: &Script, kind: Kind, seeds: u64, options: &Options) -> Vec<Row> {
+#[expect(clippy::disallowed_methods, reason = "real time only says when to stop")]
+fn rows(script: &Script, kind: Kind, options: &Options) -> Vec<Row> {
+    let seeds = if kind == Kind::Memory { options.seeds } else { options.seeds.div_ceil(10) };
+    let until = options.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let next = AtomicU64::new(0);
     let rows = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -159,23 +98,14 @@ fn rows(script: &Script, kind: Kind, seeds: u64, options: &Options) -> Vec<Row> 
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds {
+                    let late = until.is_some_and(|until| Instant::now() > until);
+                    if seed >= seeds || (late && seed > 0) {
                         return;
                     }
                     let name = format!("sim-{}-{seed}", script.id);
                     let stage = library(kind.make(options, &name), Breakage::None);
-                    let report = run(script, seed, &stage);
-                    let row = Row {
-                        seed,
-                        goodput: report.goodput(),
-                        waste: report.waste(),
-                        broken: report.broken,
-                        first: report
-                            .violations
-                            .first()
-                            .map(|v| format!("{} at {} ms: {}", v.rule, v.at, v.text)),
-                        missed: report.missed,
-                    };
+                    let row = Row::new(seed, run(script, seed, &stage));
+                    kind.clean(options, &name);
                     rows.lock().expect("no run panics while it holds the rows").push(row);
                 }
             });
@@ -186,85 +116,46 @@ fn rows(script: &Script, kind: Kind, seeds: u64, options: &Options) -> Vec<Row> 
     rows
 }
 
-fn kinds(options: &Options) -> Vec<Kind> {
-    let mut kinds = vec![Kind::Memory];
-    #[cfg(feature = "store-sqlite")]
-    kinds.push(Kind::Sqlite);
-    #[cfg(feature = "store-redis")]
-    if options.redis.is_some() {
-        kinds.push(Kind::Redis);
-    }
-    kinds.retain(|_| options.threads > 0);
-    kinds
-}
-
-/// One line of the table.
-fn line(script: &Script, kind: Kind, rows: &[Row]) -> String {
-    let mut goods: Vec<(u64, u64)> = rows.iter().map(|row| (row.goodput, row.seed)).collect();
-    let mut wastes: Vec<u64> = rows.iter().map(|row| row.waste).collect();
-    goods.sort_unstable();
-    wastes.sort_unstable();
-    let worst = goods.first().copied().unwrap_or_default();
-    let median = goods.get(goods.len() / 2).copied().unwrap_or_default();
-    let waste = wastes.get(wastes.len() / 2).copied().unwrap_or(0);
-    let broken: u64 = rows.iter().map(|row| row.broken).sum();
-    let missed = rows.iter().filter(|row| row.missed.is_some()).count();
-    format!(
-        "| {} {} | {} | {} | {} | {} | {} ({}) | {} | {} | {} | {broken} | {missed} |",
-        script.id,
-        script.title,
-        kind.name(),
-        rows.len(),
-        percent(median.0),
-        wanted(script.figures.goodput),
-        percent(worst.0),
-        worst.1,
-        wanted(script.figures.worst),
-        percent(waste),
-        wanted(script.figures.waste),
-    )
-}
-
-fn percent(ppm: u64) -> String {
-    format!("{}.{:02} %", ppm / 10_000, ppm % 10_000 / 100)
-}
-
-fn wanted(figure: Option<u64>) -> String {
-    figure.map_or_else(|| "printed".to_owned(), percent)
-}
-
-#[expect(clippy::print_stdout, reason = "the table is what this program is for")]
+#[expect(clippy::print_stdout, reason = "the page is what this program is for")]
 fn main() -> ExitCode {
-    let options = match options() {
+    let mut options = match options() {
         Ok(options) => options,
         Err(message) => {
             println!("{message}");
             return ExitCode::FAILURE;
         }
     };
-    println!(
-        "| script | store | seeds | goodput, median | wanted | worst (seed) | wanted | waste, median | wanted | violations | demands missed |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    let mut notes = Vec::new();
+    #[cfg(feature = "store-redis")]
+    let own = if options.redis.is_none() { server::Server::start(server::Memory::Keeps) } else { None };
+    #[cfg(feature = "store-redis")]
+    if let Some(own) = &own {
+        options.redis = Some(own.url());
+    }
+    options.stores.iter_mut().for_each(|name| name.make_ascii_lowercase());
+    let mut kept = Kept::read(options.rows.clone());
+    println!("{}", page::HEAD);
     for script in &SCRIPTS {
         if !options.scripts.is_empty() && !options.scripts.iter().any(|id| id == script.id) {
             continue;
         }
-        for kind in kinds(&options) {
-            let seeds = if kind == Kind::Memory { options.seeds } else { options.seeds.div_ceil(10) };
-            let rows = rows(script, kind, seeds, &options);
-            println!("{}", line(script, kind, &rows));
-            let first_broken = rows.iter().find_map(|row| Some((row.seed, row.first.as_ref()?)));
-            let first_missed = rows.iter().find_map(|row| Some((row.seed, row.missed.as_ref()?)));
-            for (seed, text) in first_broken.into_iter().chain(first_missed) {
-                notes.push(format!("- {} {} seed {seed}: {text}", script.id, kind.name()));
-            }
+        for kind in Kind::all(&options) {
+            let line = match kept.find(script.id, kind.name()) {
+                Some(line) => line,
+                None => kept.add(script, kind.name(), &rows(script, kind, &options)),
+            };
+            println!("{line}");
         }
     }
-    if !notes.is_empty() {
-        println!("\nFirst of each kind:\n");
-        notes.iter().for_each(|note| println!("{note}"));
+    let page = kept.page(&options);
+    let wrong = kept.wrong();
+    match &options.out {
+        Some(path) => {
+            if let Err(error) = std::fs::write(path, page) {
+                println!("{} cannot be written: {error}", path.display());
+                return ExitCode::FAILURE;
+            }
+        }
+        None => println!("\n{page}"),
     }
-    ExitCode::SUCCESS
+    if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

@@ -87,6 +87,7 @@ impl Resilience {
         let keys =
             vec![Key::Connection(provider.clone(), connection.clone()), Key::Refresh(Arc::clone(&name))];
         let id = self.core.next_permit();
+        self.core.unused();
         let lease = self.core.config.refresh.lock.signed();
         let result = transact(&*self.core.store, keys, |draft| {
             let now = draft.now;

@@ -7,10 +7,9 @@ use omniroute_core::{Clock, ConnectionId, Key, ProviderId, ResilienceStore, Stor
 use crate::config::{Config, ConfigError};
 use crate::layers::breaker::{Breaker, Forced};
 use crate::layers::connection::{Connection, Seen};
-use crate::shell::apply::{breaker_expires, conn_expires};
-use crate::shell::core::{Core, lock};
+use crate::shell::apply::{breaker_expires, conn_expires, flush_successes};
+use crate::shell::core::Core;
 use crate::shell::events::{About, EventKind, Events};
-use crate::shell::grant::members;
 use crate::shell::spec::{ConnectionSpec, PoolSpec};
 use crate::shell::table::Handle;
 use crate::shell::txn::transact;
@@ -113,8 +112,8 @@ impl Resilience {
 
     /// Replaces the pools whose allowance consumers share.
     pub fn configure_pools(&self, pools: Vec<PoolSpec>) {
-        let mut current = self.core.pools.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        *current = Arc::new(pools);
+        self.core.table_mut().configure_pools(pools);
+        self.core.waiting.changed();
     }
 
     /// Handles for targets, in their order. None where the connection is not configured.
@@ -138,21 +137,6 @@ impl Resilience {
     /// Events from `seq` on; start with 0 and go on with [`Events::next`].
     pub fn events(&self, seq: u64) -> Events {
         self.core.events.since(seq)
-    }
-
-    /// In which order a pool's connections are due, by what they are owed. Paid when one is admitted.
-    pub fn share_order(&self, pool: &str) -> Vec<(ProviderId, ConnectionId)> {
-        let pools = Arc::clone(&self.core.pools.read().unwrap_or_else(std::sync::PoisonError::into_inner));
-        let Some(pool) = pools.iter().find(|other| &*other.id == pool) else { return Vec::new() };
-        let now = self.core.now();
-        let members = members(&self.core.table(), pool, now);
-        let rows: Vec<_> = members.iter().map(|(member, ..)| member.clone()).collect();
-        let order = lock(&self.core.shares).get(&pool.id).cloned().unwrap_or_default().order(&rows);
-        order
-            .into_iter()
-            .filter_map(|id| members.iter().find(|(member, ..)| member.id == id))
-            .map(|(_, provider, connection)| (provider.clone(), connection.clone()))
-            .collect()
     }
 
     /// Notes what a usage request said about a connection's allowances. Room in every known span ends a declared
@@ -209,10 +193,9 @@ impl Resilience {
 
     /// The epoch of a connection as remembered, for [`Resilience::note_quota`].
     pub fn epoch(&self, provider: &ProviderId, connection: &ConnectionId) -> u64 {
-        let now = self.core.now().mono;
         let table = self.core.table();
         let index = table.connection(provider, connection);
-        index.and_then(|index| table.conns.get(index as usize)).map_or(0, |conn| conn.epoch_at(now))
+        index.and_then(|index| table.conns.get(index as usize)).map_or(0, |conn| conn.word.epoch())
     }
 
     /// A connection has a new credential: what was said about the old one is void. Its new version.
@@ -316,9 +299,12 @@ impl Resilience {
         Ok(count)
     }
 
-    /// Writes down what dropped permits and failed calls left, as far as the store takes it.
+    /// Writes down what dropped permits, failed calls and successes left, as far as the store takes it.
     pub async fn flush(&self) {
         self.core.flush(usize::MAX).await;
+        if self.core.store_here(self.core.now().mono) {
+            flush_successes(&self.core).await;
+        }
     }
 
     /// [`Resilience::flush`], then closes the store.
@@ -371,11 +357,9 @@ impl Resilience {
     ) {
         let now = self.core.now();
         let table = self.core.table();
-        if let Some(conn) =
-            table.connection(provider, connection).and_then(|index| table.conns.get(index as usize))
-        {
+        if let Some(index) = table.connection(provider, connection) {
             let quota = state.exhausted_until(store_now, &self.core.config.quota);
-            conn.note(Some((state, conn_expires(state, store_now))), quota, store_now, now);
+            table.note_conn(index, Some(state), quota, store_now, now);
         }
     }
 }

@@ -5,18 +5,112 @@
 //! contents, each given once.
 
 mod anthropic;
+pub mod effort;
+mod error;
 mod fields;
+pub mod frame;
 mod gemini;
+pub mod ids;
+mod json;
+pub mod normal;
 mod openai_chat;
 mod openai_responses;
+mod params;
+pub mod read;
+pub mod schema;
+mod seal;
+mod sink;
+mod stream;
+mod translate;
+
+use bytes::Bytes;
 
 use crate::conversation::{Conversation, Head};
+use crate::diagnostic::Diagnostic;
 use crate::doc::{Doc, DocError};
+use crate::hub::{ErrorBody, Reply, Request, WriteContext};
+
+pub use error::WireError;
+pub use json::{JsonWriter, object_of};
+pub use params::{Fate, ParamTable};
+pub use sink::Sink;
+pub use stream::{Decoder, SseReader, StreamReader, StreamWriter};
+pub use translate::translate;
 
 /// A wire format. Compare by [`WireFormat::id`].
 pub type Wire = &'static dyn WireFormat;
 
-/// How one vendor writes requests.
+/// What was read, and what was noticed.
+#[derive(Debug, Clone)]
+pub struct Read<T> {
+    /// What was read.
+    pub value: T,
+    /// What was noticed.
+    pub notes: Vec<Diagnostic>,
+}
+
+impl<T> Read<T> {
+    /// Nothing was noticed.
+    pub fn clean(value: T) -> Self {
+        Read { value, notes: Vec::new() }
+    }
+}
+
+/// A body, and what was lost or changed on the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// The body.
+    pub body: Bytes,
+    /// What was lost or changed.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// A parameter that was left out.
+pub(crate) fn dropped(row: &str) -> Diagnostic {
+    Diagnostic::new("param_dropped", format!("/{row}"), "not sent: the target has no such parameter")
+}
+
+/// Whether a part is a call that the output limit cut: its arguments are no JSON.
+pub(crate) fn is_unfinished(choice: &crate::hub::Choice<'_>, part: &crate::hub::Part<'_>) -> bool {
+    use crate::hub::{Arguments, Part, StopReason};
+    let cut = choice
+        .stop
+        .as_ref()
+        .is_some_and(|s| matches!(s.reason, StopReason::Length | StopReason::ContextFull));
+    match part {
+        Part::Call(call) if cut => match &call.arguments {
+            Arguments::Text(text) => !text.is_empty() && Doc::check(text.decode().trim()).is_err(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The remark for a call that [`is_unfinished`].
+pub(crate) fn unfinished() -> Diagnostic {
+    Diagnostic::new("unfinished_call_removed", "/tool_calls", "the output limit cut the call; it is not told")
+}
+
+/// Members of one wire that no other wire can do without changing what is asked.
+const BINDING: &[&str] = &["mcp_servers", "container", "conversation", "prompt", "background", "documents"];
+
+/// Remarks for the extras of a request on a foreign wire.
+///
+/// # Errors
+/// [`WireError::Incapable`] if one of them must be obeyed.
+pub fn foreign_extras(request: &Request<'_>, notes: &mut Vec<Diagnostic>) -> Result<(), WireError> {
+    for (key, value) in &request.extra {
+        let key = key.decode();
+        if BINDING.contains(&key.as_ref()) && !matches!(value.raw(), "false" | "[]" | "{}") {
+            let message = format!("\"{key}\" of wire \"{}\" has no form on the target", request.wire);
+            return Err(WireError::incapable("unsupported_param", format!("/{key}"), message));
+        }
+        notes.push(dropped(&key));
+    }
+    Ok(())
+}
+
+/// How one vendor writes requests, replies, streams and errors.
 pub trait WireFormat: Send + Sync + std::fmt::Debug + 'static {
     /// Stable name, for instance `"openai-chat"`.
     fn id(&self) -> &'static str;
@@ -39,7 +133,82 @@ pub trait WireFormat: Send + Sync + std::fmt::Debug + 'static {
     /// # Errors
     /// [`DocError`] with [`crate::Rule::Shape`] or [`crate::Rule::DuplicateKey`] and the place.
     fn read<'d>(&self, doc: &'d Doc) -> Result<Conversation<'d>, DocError>;
+
+    /// Reads everything a request says.
+    ///
+    /// # Behavior
+    /// - Borrows from `doc`.
+    /// - What no type models goes to the extras of its owner; a block nobody knows becomes opaque.
+    ///
+    /// # Errors
+    /// [`WireError::Shape`] if the body is no request of this wire.
+    fn read_request<'d>(&self, doc: &'d Doc) -> Result<Read<Request<'d>>, WireError> {
+        let _ = doc;
+        Err(self.cannot("read requests"))
+    }
+
+    /// Writes a request that was read from any wire.
+    ///
+    /// # Behavior
+    /// - What the wire cannot say is left out with a diagnostic, or makes the target incapable: the matrix says which.
+    /// - The same turns give the same bytes whatever follows them.
+    ///
+    /// # Errors
+    /// [`WireError::Incapable`] if this target cannot serve the request, [`WireError::Invalid`] if nobody can.
+    fn write(&self, request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
+        let _ = (request, cx);
+        Err(self.cannot("write requests"))
+    }
+
+    /// Reads a whole reply.
+    ///
+    /// # Errors
+    /// [`WireError::Shape`] if the body is no reply of this wire, [`WireError::Vendor`] if it holds an error or no
+    /// content at all.
+    fn read_reply<'d>(&self, doc: &'d Doc) -> Result<Read<Reply<'d>>, WireError> {
+        let _ = doc;
+        Err(self.cannot("read replies"))
+    }
+
+    /// Writes a reply that was read from any wire.
+    ///
+    /// # Errors
+    /// [`WireError::Unsupported`] if no client speaks this wire.
+    fn write_reply(&self, reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, WireError> {
+        let _ = (reply, cx);
+        Err(self.cannot("write replies"))
+    }
+
+    /// Reads the body of a failed call. Never fails: what cannot be read is text.
+    fn read_error(&self, status: u16, body: &[u8]) -> ErrorBody {
+        read::error_body(status, body)
+    }
+
+    /// Writes an error for a client of this wire.
+    fn write_error(&self, error: &ErrorBody) -> Bytes {
+        read::write_plain_error(error)
+    }
+
+    /// Reads streams of this wire; `None` if it has none.
+    fn stream_reader(&self) -> Option<Box<dyn StreamReader>> {
+        None
+    }
+
+    /// Writes streams of this wire; `None` if no client speaks it.
+    fn stream_writer(&self, cx: &WriteContext) -> Option<Box<dyn StreamWriter>> {
+        let _ = cx;
+        None
+    }
+
+    /// Says that the wire does not do something.
+    fn cannot(&self, what: &'static str) -> WireError {
+        WireError::Unsupported { wire: self.id(), what }
+    }
 }
+
+/// What every wire can say, and what becomes of a field that another wire cannot say: one row a field, tab-separated.
+/// The head of the file explains it.
+pub const MATRIX: &str = include_str!("matrix.tsv");
 
 /// OpenAI chat completions.
 pub const OPENAI_CHAT: Wire = &openai_chat::OpenAiChat;

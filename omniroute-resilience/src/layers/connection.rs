@@ -1,11 +1,13 @@
 //! Layer 2: one connection rests while its siblings serve; terminal states end it until somebody acts.
 
-use omniroute_core::QuotaWindow;
+mod quota;
+mod record;
 
-use crate::codec::{Reader, Value, Writer};
-use crate::config::{ClassConfig, CooldownConfig, QuotaConfig};
+use crate::config::{ClassConfig, CooldownConfig};
 use crate::layers::bump;
 use crate::rng::Rng;
+
+pub use quota::Seen;
 
 /// Why a connection rests.
 #[non_exhaustive]
@@ -84,21 +86,6 @@ pub enum Hit {
     End(Terminal),
     /// Rest, and if this is said again later, it is over.
     Suspect(Terminal, Wait, Reason),
-}
-
-/// One allowance, as last seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
-    /// Over which span.
-    pub window: QuotaWindow,
-    /// Used share in millionths.
-    pub used_ppm: u32,
-    /// When it starts anew, if known.
-    pub resets_at: Option<i64>,
-    /// When it was seen.
-    pub at: i64,
-    /// From a usage request; else from an answer's headers.
-    pub polled: bool,
 }
 
 /// State of one connection.
@@ -322,61 +309,6 @@ impl Connection {
         true
     }
 
-    /// Notes an allowance; the newest sight of a span wins. True if it says something new.
-    pub fn note(&mut self, seen: Seen) -> bool {
-        match self.seen.iter_mut().find(|known| known.window == seen.window) {
-            Some(known) if known.at > seen.at => false,
-            Some(known) => {
-                *known = seen;
-                true
-            }
-            None => {
-                self.seen.push(seen);
-                self.seen.sort_by_key(|known| known.window);
-                true
-            }
-        }
-    }
-
-    /// Until when an allowance is used up, if one is. Old sights count as unknown.
-    pub fn exhausted_until(&self, now: i64, quota: &QuotaConfig) -> Option<i64> {
-        self.seen
-            .iter()
-            .filter(|seen| seen.used_ppm >= quota.cutoff_ppm)
-            .filter_map(|seen| match seen.resets_at {
-                Some(at) if at > now && seen.used_ppm >= 1_000_000 => Some(at),
-                Some(at) if at > now => Some(at.min(seen.at.saturating_add(stale_after(seen, quota)))),
-                Some(_) => None,
-                None => {
-                    let window = i64::try_from(seen.window.length().as_millis()).unwrap_or(i64::MAX);
-                    Some(seen.at.saturating_add(window.min(quota.unknown_reset.signed())))
-                }
-            })
-            .filter(|until| *until > now)
-            .max()
-    }
-
-    /// A fresh sight with room in every known span ends a rest for a used-up allowance. True if it did.
-    pub fn headroom_clears(&mut self, epoch_at_start: u64, now: i64, quota: &QuotaConfig) -> bool {
-        let fresh = |seen: &Seen| {
-            now.saturating_sub(seen.at) <= 30_000
-                && seen.resets_at.is_some()
-                && seen.used_ppm < quota.cutoff_ppm
-        };
-        let clears = self.until > now
-            && self.declared
-            && self.epoch == epoch_at_start
-            && !self.seen.is_empty()
-            && self.seen.iter().all(fresh);
-        if clears {
-            self.until = 0;
-            self.declared = false;
-            self.verify_at = 0;
-            self.epoch = bump(self.epoch, now);
-        }
-        clears
-    }
-
     fn end(&mut self, state: Terminal, fresh: bool, credential: u64, now: i64) -> bool {
         if self.terminal.is_some() || (!fresh && credential != self.credential) {
             return false;
@@ -443,90 +375,6 @@ impl Connection {
             self.reentry = Some(1);
         }
     }
-}
-
-fn stale_after(seen: &Seen, quota: &QuotaConfig) -> i64 {
-    if seen.polled { quota.polled_stale.signed() } else { quota.header_stale.signed() }
-}
-
-fn window_number(window: QuotaWindow) -> u64 {
-    QuotaWindow::ALL.iter().position(|w| *w == window).map_or(99, |at| at as u64)
-}
-
-impl Value for Connection {
-    fn encode(&self, tail: &[u8]) -> Vec<u8> {
-        let mut out = Writer::new();
-        out.u(self.epoch).i(self.until).bool(self.declared).u(u64::from(self.level));
-        out.i(self.touched).i(self.last_rest);
-        out.u(REASONS.iter().position(|r| *r == self.reason).unwrap_or(0) as u64);
-        match self.terminal {
-            None => out.u(0),
-            Some((state, at)) => out.u(1 + terminal_number(state)).i(at),
-        };
-        out.u(self.credential);
-        out.u(self.reentry.map_or(0, |allowed| u64::from(allowed) + 1)).i(self.verify_at);
-        match self.suspect {
-            None => out.u(0),
-            Some((state, count, first, last)) => {
-                out.u(1 + terminal_number(state)).u(u64::from(count)).i(first).i(last)
-            }
-        };
-        out.u(u64::from(self.row));
-        match self.error {
-            None => out.u(0),
-            Some((status, at)) => out.u(u64::from(status) + 1).i(at),
-        };
-        out.u(u64::from(self.refresh_failures)).i(self.refresh_after);
-        out.u(self.seen.len() as u64);
-        for seen in &self.seen {
-            out.u(window_number(seen.window)).u(u64::from(seen.used_ppm)).opt(seen.resets_at);
-            out.i(seen.at).bool(seen.polled);
-        }
-        out.finish(tail)
-    }
-
-    fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let mut input = Reader::new(bytes)?;
-        let mut connection = Connection {
-            epoch: input.u()?,
-            until: input.i()?,
-            declared: input.bool()?,
-            level: input.small()?,
-            touched: input.i()?,
-            last_rest: input.i()?,
-            reason: *REASONS.get(input.small::<usize>()?)?,
-            ..Connection::default()
-        };
-        if let Some(at) = input.small::<usize>()?.checked_sub(1) {
-            connection.terminal = Some((*TERMINALS.get(at)?, input.i()?));
-        }
-        connection.credential = input.u()?;
-        connection.reentry = input.small::<u32>()?.checked_sub(1);
-        connection.verify_at = input.i()?;
-        if let Some(at) = input.small::<usize>()?.checked_sub(1) {
-            connection.suspect = Some((*TERMINALS.get(at)?, input.small()?, input.i()?, input.i()?));
-        }
-        connection.row = input.small()?;
-        if let Some(status) = input.small::<u32>()?.checked_sub(1) {
-            connection.error = Some((u16::try_from(status).ok()?, input.i()?));
-        }
-        connection.refresh_failures = input.small()?;
-        connection.refresh_after = input.i()?;
-        for _ in 0..input.count()? {
-            connection.seen.push(Seen {
-                window: *QuotaWindow::ALL.get(input.small::<usize>()?)?,
-                used_ppm: input.small()?,
-                resets_at: input.opt()?,
-                at: input.i()?,
-                polled: input.bool()?,
-            });
-        }
-        Some((connection, input.rest()))
-    }
-}
-
-fn terminal_number(state: Terminal) -> u64 {
-    TERMINALS.iter().position(|t| *t == state).unwrap_or(0) as u64
 }
 
 #[cfg(test)]

@@ -380,4 +380,6 @@ fn evicts(failure: &Failure) -> bool {
 }
 
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod tests;

@@ -1,110 +1,23 @@
-//! Acquire, renew, release, move: each one commit over owner, connection, generation and fence together.
+//! What can be done with a lease that is there: renew, give back, take away, look. Each one commit over owner and
+//! connection together.
 
 use std::sync::Arc;
 
-use omniroute_core::{ConnectionId, Key, Principal, ProviderId, StoreError, UnixMs};
+use omniroute_core::{ConnectionId, Key, Principal, ProviderId, StoreError};
 
-use crate::lease::record::{Counter, EndReason, Holder, Lease, LeaseState};
+use crate::codec::Value;
+use crate::lease::record::{EndReason, Holder, Lease};
 use crate::lease::token::OwnerHash;
+use crate::lease::view::*;
 use crate::shell::core::Core;
 use crate::shell::events::{About, EventKind};
-use crate::shell::table::{Handle, mono};
 use crate::shell::txn::{Draft, transact};
-use crate::{Blocked, Resilience, Span};
-
-/// What an owner asks for.
-#[derive(Debug, Clone)]
-pub struct AcquireLease {
-    /// Who asks.
-    pub owner: OwnerHash,
-    /// Under which key.
-    pub consumer: Principal,
-    /// Connections (with the model) that would do, best first. Empty is an error, never "any".
-    pub candidates: Vec<Handle>,
-    /// How long it should live without renewal; none: the configured time.
-    pub ttl: Option<Span>,
-}
-
-/// What an owner may see of its lease. Names no connection, no hash, no fence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct LeaseView {
-    /// Where it stands.
-    pub state: LeaseState,
-    /// Grows with every acquisition of this owner.
-    pub generation: u64,
-    /// When it began.
-    pub acquired_at: UnixMs,
-    /// When it was last renewed.
-    pub renewed_at: UnixMs,
-    /// When it ends unless renewed.
-    pub expires_at: UnixMs,
-}
-
-/// How an acquisition ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Acquired {
-    /// A new lease.
-    Acquired(LeaseView),
-    /// The owner had one; it was renewed.
-    Reused(LeaseView),
-    /// The owner had one on a connection that does not do any more; it moved.
-    Transitioned(LeaseView),
-    /// Connections would do, but others hold them all.
-    CapacityUnavailable {
-        /// When the first of them ends unless renewed.
-        retry_at: UnixMs,
-        /// Connections that would do.
-        eligible: usize,
-    },
-    /// No connection would do, and why the first does not.
-    NoEligible(Option<Blocked>),
-    /// The owner holds a lease under another key.
-    OwnerActiveElsewhere,
-}
-
-/// How a renewal or release ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Renewed {
-    /// It holds, or was given back.
-    Done(LeaseView),
-    /// Not this owner's, not this generation, or over.
-    Stale,
-}
-
-/// What an owner asked about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
-    /// It holds, on this connection of this provider.
-    Active(LeaseView, ProviderId, ConnectionId),
-    /// Not this owner's, not this generation, or over.
-    Stale,
-}
-
-/// Why a lease operation could not be done at all.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FenceError {
-    /// Leases are switched off.
-    #[error("leases are off: set lease.enabled")]
-    Off,
-    /// The store forgets on a crash, and that was not allowed.
-    #[error("leases need a durable store; {0} is not, and lease.allow_volatile is off")]
-    Volatile(&'static str),
-    /// The list of candidates is empty.
-    #[error("a lease needs at least one allowed connection")]
-    NoConnections,
-    /// The asked time is outside of 1 s to lease.ttl_max.
-    #[error("lease ttl {0} is not between 1s and {1}")]
-    Ttl(Span, Span),
-    /// The store did not answer: nothing is granted.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+use crate::{Resilience, Span};
 
 /// The leases of one [`Resilience`].
 #[derive(Debug, Clone)]
 pub struct Leases {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
 }
 
 impl Resilience {
@@ -114,138 +27,7 @@ impl Resilience {
     }
 }
 
-/// One candidate with the keys it needs.
-struct Candidate {
-    index: u32,
-    provider: ProviderId,
-    connection: ConnectionId,
-}
-
-const OWNER: usize = 0;
-const GENERATION: usize = 1;
-const FENCE: usize = 2;
-const FIRST: usize = 3;
-
 impl Leases {
-    /// Acquires, reuses or moves an owner's lease.
-    ///
-    /// # Errors
-    /// [`FenceError`]: leases are off or not safe here, or the store is away. Nothing is granted then.
-    pub async fn acquire(&self, ask: &AcquireLease) -> Result<Acquired, FenceError> {
-        let ttl = self.ttl(ask.ttl)?;
-        if ask.candidates.is_empty() {
-            return Err(FenceError::NoConnections);
-        }
-        let (candidates, blocked) = self.eligible(&ask.candidates).await;
-        let mut keys = vec![Key::LeaseOwner(ask.owner.0), Key::LeaseGeneration(ask.owner.0), Key::LeaseFence];
-        keys.extend(
-            candidates.iter().map(|c| Key::LeaseConnection(c.provider.clone(), c.connection.clone())),
-        );
-        // The connection the owner holds now may not be among the candidates any more; its record must go too.
-        let held = self.held(ask.owner).await?;
-        let old = held
-            .as_ref()
-            .map(|(provider, connection)| Key::LeaseConnection(provider.clone(), connection.clone()));
-        let old_at = old.as_ref().and_then(|old| keys.iter().position(|key| key == old));
-        let old_at = match (old, old_at) {
-            (Some(old), None) => {
-                keys.push(old);
-                Some(keys.len() - 1)
-            }
-            (_, at) => at,
-        };
-        let consumer = ask.consumer.as_str().to_owned();
-        let keep = self.core.config.lease.keep_generation.signed();
-        let max_age = self.core.config.lease.max_age.map(Span::signed);
-        let result = transact(&*self.core.store, keys, |draft| {
-            let now = draft.now;
-            let (lease, exists) = draft.load::<Lease>(OWNER);
-            let active = exists && lease.ended.is_none() && lease.expires_at > now;
-            if active && lease.consumer != consumer {
-                return (Acquired::OwnerActiveElsewhere, None, now);
-            }
-            if active && held.as_ref() != Some(&(lease.provider.clone(), lease.connection.clone())) {
-                // It moved between the two reads: the caller sees it as contention and asks again.
-                return (
-                    Acquired::CapacityUnavailable { retry_at: UnixMs(now), eligible: candidates.len() },
-                    None,
-                    now,
-                );
-            }
-            draft.durable = true;
-            draft.not_after = Some(now.saturating_add(ttl / 2));
-            let same = |c: &Candidate| c.provider == lease.provider && c.connection == lease.connection;
-            if active && let Some(at) = candidates.iter().position(same) {
-                let lease = renewed(lease, ttl, max_age, now);
-                write(draft, ask.owner, &lease, FIRST + at);
-                return (
-                    Acquired::Reused(view(&lease, now)),
-                    Some((candidates[at].index, lease.expires_at)),
-                    now,
-                );
-            }
-            let mut earliest = i64::MAX;
-            let free = candidates.iter().enumerate().find(|(at, _)| {
-                let (holder, held) = draft.load::<Holder>(FIRST + at);
-                if held {
-                    earliest = earliest.min(holder.expires_at);
-                }
-                !held
-            });
-            let Some((at, chosen)) = free else {
-                draft.forget();
-                let answer = if candidates.is_empty() {
-                    Acquired::NoEligible(blocked)
-                } else {
-                    Acquired::CapacityUnavailable { retry_at: UnixMs(earliest), eligible: candidates.len() }
-                };
-                return (answer, None, now);
-            };
-            let (generation, _) = draft.load::<Counter>(GENERATION);
-            let (fence, _) = draft.load::<Counter>(FENCE);
-            let fence = Counter(fence.0 + 1);
-            draft.put(FENCE, &fence, None);
-            let mut next = Lease {
-                consumer: consumer.clone(),
-                provider: chosen.provider.clone(),
-                connection: chosen.connection.clone(),
-                generation: lease.generation,
-                fence: fence.0,
-                acquired_at: now,
-                renewed_at: now,
-                expires_at: now.saturating_add(ttl),
-                ended: None,
-            };
-            if active {
-                if let Some(old_at) = old_at {
-                    draft.delete(old_at);
-                }
-                next.acquired_at = lease.acquired_at;
-            } else {
-                next.generation = generation.0.max(lease.generation) + 1;
-                draft.put(GENERATION, &Counter(next.generation), Some(now.saturating_add(keep)));
-            }
-            write(draft, ask.owner, &next, FIRST + at);
-            let seen = Some((chosen.index, next.expires_at));
-            let view = view(&next, now);
-            (if active { Acquired::Transitioned(view) } else { Acquired::Acquired(view) }, seen, now)
-        })
-        .await;
-        self.core.heard(&result);
-        let (answer, seen, store_now) = result?;
-        self.show(seen, store_now);
-        let what = match &answer {
-            Acquired::Acquired(view) => Some(("acquired", view.generation)),
-            Acquired::Reused(view) => Some(("renewed", view.generation)),
-            Acquired::Transitioned(view) => Some(("transitioned", view.generation)),
-            _ => None,
-        };
-        if let Some((what, generation)) = what {
-            self.event(what, generation);
-        }
-        Ok(answer)
-    }
-
     /// Prolongs a lease.
     ///
     /// # Errors
@@ -259,9 +41,10 @@ impl Leases {
     ) -> Result<Renewed, FenceError> {
         let ttl = self.ttl(ttl)?;
         let max_age = self.core.config.lease.max_age.map(Span::signed);
+        let keep = self.core.config.lease.keep_ended.signed();
         self.change(owner, consumer, generation, "renewed", move |draft, lease| {
             let lease = renewed(lease, ttl, max_age, draft.now);
-            write(draft, owner, &lease, 1);
+            write(draft, owner, &lease, (0, 1), keep);
             view(&lease, draft.now)
         })
         .await
@@ -288,21 +71,11 @@ impl Leases {
             self.core.waiting.changed();
             return Ok(done);
         }
-        let (records, now) = self.core.store.get(&[Key::LeaseOwner(owner.0)]).await?;
-        let ended = records
-            .first()
-            .and_then(Option::as_ref)
-            .and_then(|record| <Lease as crate::codec::Value>::decode(&record.value).map(|(lease, _)| lease));
-        Ok(match ended {
-            Some(lease)
-                if lease.ended.is_some()
-                    && lease.generation == generation
-                    && lease.consumer == consumer.as_str() =>
-            {
-                Renewed::Done(view(&lease, now.0))
-            }
-            _ => Renewed::Stale,
-        })
+        let (record, now) = self.record(owner).await?;
+        let again = record.filter(|lease| {
+            lease.ended.is_some() && lease.generation == generation && lease.consumer == consumer.as_str()
+        });
+        Ok(again.map_or(Renewed::Stale, |lease| Renewed::Done(view(&lease, now))))
     }
 
     /// Takes a lease away, whoever holds it. True if it held.
@@ -318,9 +91,10 @@ impl Leases {
         self.usable()?;
         let key = Key::LeaseConnection(provider.clone(), connection.clone());
         let (records, _) = self.core.store.get(std::slice::from_ref(&key)).await?;
-        let holder = records.first().and_then(Option::as_ref).and_then(|record| {
-            <Holder as crate::codec::Value>::decode(&record.value).map(|(holder, _)| holder)
-        });
+        let holder = records
+            .first()
+            .and_then(Option::as_ref)
+            .and_then(|record| Holder::decode(&record.value).map(|(holder, _)| holder));
         let Some(holder) = holder else { return Ok(false) };
         let keep = self.core.config.lease.keep_ended.signed();
         let result = transact(&*self.core.store, vec![Key::LeaseOwner(holder.owner), key], |draft| {
@@ -353,22 +127,45 @@ impl Leases {
         generation: u64,
     ) -> Result<Status, FenceError> {
         self.usable()?;
-        let result = self.core.store.get(&[Key::LeaseOwner(owner.0)]).await;
-        self.core.heard(&result);
-        let (records, now) = result?;
-        let lease = records
-            .first()
-            .and_then(Option::as_ref)
-            .and_then(|record| <Lease as crate::codec::Value>::decode(&record.value).map(|(lease, _)| lease));
+        let (lease, now) = self.record(owner).await?;
         Ok(match lease {
-            Some(lease) if holds(&lease, consumer.as_str(), generation, now.0) => {
-                Status::Active(view(&lease, now.0), lease.provider, lease.connection)
+            Some(lease) if holds(&lease, consumer.as_str(), generation, now) => {
+                Status::Active(view(&lease, now), lease.provider, lease.connection)
             }
             _ => Status::Stale,
         })
     }
 
-    fn usable(&self) -> Result<(), FenceError> {
+    /// An owner's leases under one key that have ended, oldest first: those of the last `keep_ended`, at most the
+    /// last hundred.
+    ///
+    /// # Errors
+    /// As [`Leases::acquire`].
+    pub async fn history(
+        &self,
+        owner: OwnerHash,
+        consumer: &Principal,
+    ) -> Result<Vec<LeaseView>, FenceError> {
+        self.usable()?;
+        let (last, now) = self.record(owner).await?;
+        let mut leases: Vec<Lease> = Vec::new();
+        let prefix = format!("le/{}/", owner.hex());
+        let result = self
+            .core
+            .store
+            .scan(&prefix, &mut |_, record| {
+                leases.extend(Lease::decode(&record.value).map(|(lease, _)| lease));
+            })
+            .await;
+        self.core.heard(&result);
+        result?;
+        leases.extend(last);
+        leases.sort_by_key(|lease| lease.fence);
+        let own = leases.iter().filter(|lease| lease.consumer == consumer.as_str());
+        Ok(own.map(|lease| view(lease, now)).filter(|view| view.ended.is_some()).collect())
+    }
+
+    pub(crate) fn usable(&self) -> Result<(), FenceError> {
         let config = &self.core.config.lease;
         let traits = self.core.store.traits();
         match (config.enabled, traits.durable || config.allow_volatile) {
@@ -378,7 +175,7 @@ impl Leases {
         }
     }
 
-    fn ttl(&self, ttl: Option<Span>) -> Result<i64, FenceError> {
+    pub(crate) fn ttl(&self, ttl: Option<Span>) -> Result<i64, FenceError> {
         self.usable()?;
         let config = &self.core.config.lease;
         let ttl = ttl.unwrap_or(config.ttl);
@@ -388,65 +185,13 @@ impl Leases {
         Ok(ttl.signed())
     }
 
-    /// Candidates that ordinary traffic could use, leases aside, and what blocks the first that it could not.
-    async fn eligible(&self, handles: &[Handle]) -> (Vec<Candidate>, Option<Blocked>) {
-        let core = &self.core;
-        let now = core.now();
-        let stale = {
-            let table = core.table();
-            let mut stale = Vec::new();
-            for handle in handles {
-                if let Some((row, conn, _)) = table.rows(*handle)
-                    && conn.seen.stale(now.mono, core.max_age)
-                {
-                    stale.push((table.conn_key(row.conn), crate::shell::core::Row::Conn(row.conn)));
-                }
-            }
-            stale.sort_by(|a, b| a.0.cmp(&b.0));
-            stale.dedup_by(|a, b| a.0 == b.0);
-            stale
-        };
-        if !stale.is_empty() {
-            core.refresh(stale).await;
-        }
-        let table = core.table();
-        let mut blocked = None;
-        let mut candidates: Vec<Candidate> = Vec::new();
-        for handle in handles {
-            let Some((row, conn, _)) = table.rows(*handle) else {
-                blocked = blocked.or(Some(Blocked::NotConfigured));
-                continue;
-            };
-            let reason = if conn.profile.disabled {
-                Some(Blocked::Disabled)
-            } else {
-                conn.blocked(now.mono).or_else(|| row.own.blocked(now.mono)).map(|(reason, _)| reason)
-            };
-            match reason {
-                Some(reason) => blocked = blocked.or(Some(reason)),
-                None if candidates.iter().any(|c| c.index == row.conn) => {}
-                None => {
-                    let target = table.target(row);
-                    candidates.push(Candidate {
-                        index: row.conn,
-                        provider: target.provider,
-                        connection: target.connection,
-                    });
-                }
-            }
-        }
-        (candidates, blocked)
-    }
-
-    async fn held(&self, owner: OwnerHash) -> Result<Option<(ProviderId, ConnectionId)>, StoreError> {
-        let (records, now) = self.core.store.get(&[Key::LeaseOwner(owner.0)]).await?;
-        let lease = records
-            .first()
-            .and_then(Option::as_ref)
-            .and_then(|record| <Lease as crate::codec::Value>::decode(&record.value).map(|(lease, _)| lease));
-        Ok(lease
-            .filter(|lease| lease.ended.is_none() && lease.expires_at > now.0)
-            .map(|lease| (lease.provider, lease.connection)))
+    /// What is stored of an owner's last lease, and the store's time.
+    pub(crate) async fn record(&self, owner: OwnerHash) -> Result<(Option<Lease>, i64), StoreError> {
+        let result = self.core.store.get(&[Key::LeaseOwner(owner.0)]).await;
+        self.core.heard(&result);
+        let (records, now) = result?;
+        let record = records.first().and_then(Option::as_ref);
+        Ok((record.and_then(|record| Lease::decode(&record.value)).map(|(lease, _)| lease), now.0))
     }
 
     /// Changes a lease that holds, under the connection it is on.
@@ -460,16 +205,15 @@ impl Leases {
     ) -> Result<Renewed, FenceError> {
         self.usable()?;
         for _ in 0..3 {
-            let Some((provider, connection)) = self.held(owner).await? else { return Ok(Renewed::Stale) };
-            let keys =
-                vec![Key::LeaseOwner(owner.0), Key::LeaseConnection(provider.clone(), connection.clone())];
+            let Some(known) = self.record(owner).await?.0 else { return Ok(Renewed::Stale) };
+            let keys = vec![Key::LeaseOwner(owner.0), known.connection_key()];
             let consumer = consumer.as_str().to_owned();
             let result = transact(&*self.core.store, keys, |draft| {
                 let (lease, exists) = draft.load::<Lease>(0);
                 if !exists || !holds(&lease, &consumer, generation, draft.now) {
                     return Some(Renewed::Stale);
                 }
-                if (&lease.provider, &lease.connection) != (&provider, &connection) {
+                if lease.connection_key() != known.connection_key() {
                     return None;
                 }
                 draft.durable = true;
@@ -494,18 +238,7 @@ impl Leases {
         Ok(Renewed::Stale)
     }
 
-    fn show(&self, seen: Option<(u32, i64)>, store_now: i64) {
-        if let Some((index, until)) = seen {
-            let now = self.core.now();
-            let table = self.core.table();
-            if let Some(conn) = table.conns.get(index as usize) {
-                conn.note_lease(Some(until), store_now, now);
-                debug_assert!(mono(now, store_now, until) >= now.mono.0);
-            }
-        }
-    }
-
-    fn event(&self, what: &'static str, generation: u64) {
+    pub(crate) fn event(&self, what: &'static str, generation: u64) {
         let at = self.core.now().wall.0;
         self.core.events.push(at, About::default(), EventKind::Lease { what, generation });
     }
@@ -518,7 +251,7 @@ fn holds(lease: &Lease, consumer: &str, generation: u64, now: i64) -> bool {
         && lease.expires_at > now
 }
 
-fn renewed(mut lease: Lease, ttl: i64, max_age: Option<i64>, now: i64) -> Lease {
+pub(crate) fn renewed(mut lease: Lease, ttl: i64, max_age: Option<i64>, now: i64) -> Lease {
     lease.renewed_at = now;
     lease.expires_at = now.saturating_add(ttl);
     if let Some(max_age) = max_age {
@@ -527,8 +260,15 @@ fn renewed(mut lease: Lease, ttl: i64, max_age: Option<i64>, now: i64) -> Lease 
     lease
 }
 
-fn write(draft: &mut Draft, owner: OwnerHash, lease: &Lease, connection_at: usize) {
-    draft.put(OWNER, lease, Some(lease.expires_at));
+/// Writes a lease under its owner, where it is kept for a while after its end, and under its connection.
+pub(crate) fn write(
+    draft: &mut Draft,
+    owner: OwnerHash,
+    lease: &Lease,
+    (owner_at, connection_at): (usize, usize),
+    keep: i64,
+) {
+    draft.put(owner_at, lease, Some(lease.expires_at.saturating_add(keep)));
     let holder = Holder { owner: owner.0, fence: lease.fence, expires_at: lease.expires_at };
     draft.put(connection_at, &holder, Some(lease.expires_at));
 }
@@ -539,21 +279,4 @@ fn end(draft: &mut Draft, mut lease: Lease, reason: EndReason, keep: i64) -> Lea
     draft.put(0, &lease, Some(draft.now.saturating_add(keep)));
     draft.delete(1);
     view(&lease, draft.now)
-}
-
-fn view(lease: &Lease, now: i64) -> LeaseView {
-    let state = match lease.ended {
-        Some((_, EndReason::OwnerExit | EndReason::ClientCancelled)) => LeaseState::Released,
-        Some((_, EndReason::TtlExpired)) => LeaseState::Expired,
-        Some(_) => LeaseState::Invalidated,
-        None if lease.expires_at <= now => LeaseState::Expired,
-        None => LeaseState::Active,
-    };
-    LeaseView {
-        state,
-        generation: lease.generation,
-        acquired_at: UnixMs(lease.acquired_at),
-        renewed_at: UnixMs(lease.renewed_at),
-        expires_at: UnixMs(lease.expires_at),
-    }
 }

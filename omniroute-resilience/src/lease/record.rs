@@ -1,6 +1,6 @@
 //! What is stored of a lease: under its owner, under its connection, and when it has ended.
 
-use omniroute_core::{ConnectionId, ProviderId};
+use omniroute_core::{ConnectionId, Key, ProviderId};
 
 use crate::codec::{Reader, Value, Writer};
 
@@ -55,7 +55,8 @@ pub enum LeaseState {
     Invalidated,
 }
 
-/// A lease, under its owner's hash. The record ends when the lease does.
+/// A lease, under its owner's hash; the record outlives it by `lease.keep_ended`. When the next one begins, it goes
+/// to the owner's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lease {
     pub(crate) consumer: String,
@@ -68,6 +69,23 @@ pub(crate) struct Lease {
     pub(crate) expires_at: i64,
     /// Present once it has ended.
     pub(crate) ended: Option<(i64, EndReason)>,
+    /// How many the owner had before it, as far as is remembered.
+    pub(crate) past: u64,
+}
+
+/// Leases of one owner that are remembered after their end.
+const HISTORY: u64 = 100;
+
+impl Lease {
+    /// Where a lease goes in its owner's history, where the oldest makes room.
+    pub(crate) fn place(lease: Option<&Lease>) -> u64 {
+        lease.map_or(0, |lease| lease.past % HISTORY)
+    }
+
+    /// The record that says who holds its connection.
+    pub(crate) fn connection_key(&self) -> Key {
+        Key::LeaseConnection(self.provider.clone(), self.connection.clone())
+    }
 }
 
 impl Default for Lease {
@@ -82,6 +100,7 @@ impl Default for Lease {
             renewed_at: 0,
             expires_at: 0,
             ended: None,
+            past: 0,
         }
     }
 }
@@ -97,6 +116,7 @@ impl Value for Lease {
                 out.u(1 + REASONS.iter().position(|r| *r == reason).unwrap_or(0) as u64).i(at)
             }
         };
+        out.u(self.past);
         out.finish(tail)
     }
 
@@ -112,10 +132,12 @@ impl Value for Lease {
             renewed_at: input.i()?,
             expires_at: input.i()?,
             ended: None,
+            past: 0,
         };
         if let Some(at) = input.small::<usize>()?.checked_sub(1) {
             lease.ended = Some((input.i()?, *REASONS.get(at)?));
         }
+        lease.past = input.u()?;
         Some((lease, input.rest()))
     }
 }
@@ -171,6 +193,7 @@ mod tests {
             generation: 3,
             fence: 9,
             ended: Some((5, EndReason::QuotaUnavailable)),
+            past: 7,
             ..Lease::default()
         };
         let bytes = lease.encode(&[]);

@@ -72,25 +72,25 @@ pub fn buckets(window: QuotaWindow) -> (i64, i64) {
 
 /// What one consumer used, by bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Used {
-    consumer: u64,
-    buckets: Vec<(i64, u64)>,
+pub(crate) struct Used {
+    pub(crate) consumer: u64,
+    pub(crate) buckets: Vec<(i64, u64)>,
 }
 
 /// An amount set aside for an attempt that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Held {
-    permit: PermitId,
-    consumer: u64,
-    amount: u64,
-    until: i64,
+pub(crate) struct Held {
+    pub(crate) permit: PermitId,
+    pub(crate) consumer: u64,
+    pub(crate) amount: u64,
+    pub(crate) until: i64,
 }
 
 /// Use of one dimension of a pool. Consumers are told apart by a hash.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Usage {
-    used: Vec<Used>,
-    held: Vec<Held>,
+    pub(crate) used: Vec<Used>,
+    pub(crate) held: Vec<Held>,
 }
 
 /// The number a consumer has inside records.

@@ -1,6 +1,7 @@
 //! Calls and tokens per minute and day of one connection: one date for each limit, no queue.
 
 use crate::codec::{Reader, Value, Writer};
+use crate::limits::learned::{Kind, Learned, Sight};
 
 /// What a connection may do. Zero or absent means no limit of that kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
@@ -30,6 +31,19 @@ impl Limits {
             || some(self.min_gap.map(u64::from)).is_some()
     }
 
+    /// These, and where they say nothing, those of `other`.
+    #[must_use]
+    pub fn or(&self, other: &Limits) -> Limits {
+        Limits {
+            max_concurrent: self.max_concurrent.or(other.max_concurrent),
+            rpm: self.rpm.or(other.rpm),
+            tpm: self.tpm.or(other.tpm),
+            rpd: self.rpd.or(other.rpd),
+            tpd: self.tpd.or(other.tpd),
+            min_gap: self.min_gap.or(other.min_gap),
+        }
+    }
+
     /// Attempts at once, if limited.
     pub fn concurrent(&self) -> Option<u32> {
         self.max_concurrent.filter(|limit| *limit > 0)
@@ -55,6 +69,8 @@ pub struct Rate {
     pub day_calls: u64,
     /// Tokens on that day.
     pub day_tokens: u64,
+    /// What answers told about the limits, each kind once.
+    pub learned: Vec<Learned>,
 }
 
 const DAY: i64 = 86_400_000;
@@ -65,6 +81,7 @@ impl Rate {
     /// # Errors
     /// The exact date, in milliseconds, before which it may not start. Nothing is counted then.
     pub fn start(&mut self, limits: &Limits, tokens: u64, now: i64) -> Result<(), i64> {
+        let limits = &self.effective(limits);
         let today = now.div_euclid(DAY);
         if self.day != today {
             (self.day, self.day_calls, self.day_tokens) = (today, 0, 0);
@@ -91,6 +108,9 @@ impl Rate {
         if let Some(pace) = &tokens_pace {
             later(pace.not_before(self.tokens_at, tokens, now));
         }
+        for learned in &self.learned {
+            later(learned.not_before(now));
+        }
         if not_before > now {
             return Err(not_before);
         }
@@ -100,14 +120,50 @@ impl Rate {
         if let Some(pace) = &tokens_pace {
             self.tokens_at = pace.after(self.tokens_at, tokens, now);
         }
+        for learned in &mut self.learned {
+            learned.started(if learned.kind.tokens() { tokens } else { 1 }, now);
+        }
         self.last_start = now;
         self.day_calls += 1;
         self.day_tokens = self.day_tokens.saturating_add(tokens);
         Ok(())
     }
 
+    /// Takes in what an answer told. Forgets what was told longer than `keep` ms ago.
+    pub fn learn(&mut self, sights: &[Sight], keep: i64, now: i64) {
+        self.settle(keep, now);
+        for sight in sights {
+            Learned::note(&mut self.learned, sight, now);
+        }
+    }
+
+    /// Forgets what was told longer than `keep` ms ago.
+    pub fn settle(&mut self, keep: i64, now: i64) {
+        self.learned.retain(|learned| now.saturating_sub(learned.at) <= keep);
+    }
+
+    /// The settings, and where an answer told of a lower limit, or there are none, that one.
+    fn effective(&self, limits: &Limits) -> Limits {
+        let told = |kind: Kind| self.learned.iter().find(|learned| learned.kind == kind);
+        let least = |set: Option<u64>, kind: Kind| {
+            let told = told(kind).map(|learned| learned.limit);
+            some(set).into_iter().chain(told).min()
+        };
+        let small = |set: Option<u32>, kind: Kind| {
+            least(set.map(u64::from), kind).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX))
+        };
+        Limits {
+            rpm: small(limits.rpm, Kind::CallsMinute),
+            tpm: least(limits.tpm, Kind::TokensMinute),
+            rpd: small(limits.rpd, Kind::CallsDay),
+            tpd: least(limits.tpd, Kind::TokensDay),
+            ..*limits
+        }
+    }
+
     /// Corrects an estimate by what was really used.
     pub fn correct(&mut self, limits: &Limits, estimated: u64, real: u64) {
+        let limits = &self.effective(limits);
         if let Some(limit) = some(limits.tpm) {
             let pace = Pace::new(limit, 1);
             self.tokens_at =
@@ -118,7 +174,9 @@ impl Rate {
 
     /// When nothing of it matters any more, ms.
     pub fn ends(&self) -> i64 {
-        ((self.calls_at.max(self.tokens_at)) / 1_000).max((self.day + 1) * DAY).saturating_add(60_000)
+        let learned = self.learned.iter().map(|learned| learned.at.saturating_add(DAY)).max().unwrap_or(0);
+        let paces = self.calls_at.max(self.tokens_at) / 1_000;
+        paces.max((self.day + 1) * DAY).max(learned).saturating_add(60_000)
     }
 }
 
@@ -154,20 +212,27 @@ impl Value for Rate {
     fn encode(&self, tail: &[u8]) -> Vec<u8> {
         let mut out = Writer::new();
         out.i(self.calls_at).i(self.tokens_at).i(self.last_start);
-        out.i(self.day).u(self.day_calls).u(self.day_tokens);
+        out.i(self.day).u(self.day_calls).u(self.day_tokens).u(self.learned.len() as u64);
+        for learned in &self.learned {
+            learned.encode(&mut out);
+        }
         out.finish(tail)
     }
 
     fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let mut input = Reader::new(bytes)?;
-        let rate = Rate {
+        let mut rate = Rate {
             calls_at: input.i()?,
             tokens_at: input.i()?,
             last_start: input.i()?,
             day: input.i()?,
             day_calls: input.u()?,
             day_tokens: input.u()?,
+            learned: Vec::new(),
         };
+        for _ in 0..input.count()? {
+            rate.learned.push(Learned::decode(&mut input)?);
+        }
         Some((rate, input.rest()))
     }
 }
@@ -215,8 +280,24 @@ mod tests {
         let late = rate.start(&limits, 1_000, now).unwrap_err();
         rate.correct(&limits, 1_500, 100);
         assert!(rate.start(&limits, 1_000, now).is_ok(), "was {late}");
+        rate.learn(&[Sight { kind: Kind::TokensDay, limit: 9, left: 0, lasts: 50 }], 1_000, now);
         let bytes = rate.encode(&[]);
         assert_eq!(Rate::decode(&bytes), Some((rate, &[][..])));
+    }
+
+    #[test]
+    fn the_lower_of_set_and_told_counts_for_a_day() {
+        let set = Limits { rpm: Some(60), ..Limits::default() };
+        let told = |limit| Sight { kind: Kind::CallsMinute, limit, left: limit, lasts: 60_000 };
+        let burst =
+            |rate: &mut Rate, now: i64| (0..1_000).take_while(|_| rate.start(&set, 0, now).is_ok()).count();
+        for (limit, expected) in [(30, 3), (600, 6)] {
+            let mut rate = Rate::default();
+            rate.learn(&[told(limit)], DAY, 10 * DAY);
+            assert_eq!(burst(&mut rate, 10 * DAY), expected, "told of {limit}");
+            rate.settle(DAY, 11 * DAY + 1);
+            assert_eq!(burst(&mut rate, 11 * DAY + 1), 6, "what was told is forgotten");
+        }
     }
 
     proptest! {

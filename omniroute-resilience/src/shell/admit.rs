@@ -4,20 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use omniroute_core::{Moment, Mono, Permit, Principal, Purpose, SessionId, StoreError, Unit};
+use omniroute_core::{Key, Moment, Mono, Permit, Principal, Purpose, SessionId, StoreError, Unit};
 
 use crate::Resilience;
+use crate::join::share::Share;
 use crate::lease::OwnerHash;
 use crate::shell::budget::Budget;
-use crate::shell::core::Core;
+use crate::shell::core::{Core, Row};
 use crate::shell::decide::*;
 use crate::shell::denial::{Blocked, Denial, Refusal};
 use crate::shell::events::{About, EventKind};
 use crate::shell::grant::*;
 use crate::shell::needs::*;
-use crate::shell::table::{FLAG_DECLARED, FORCED_OPEN, HALF_OPEN, Handle, OPEN};
+use crate::shell::table::{Handle, OPEN};
 use crate::shell::ticket::{Held, Ticket, Work};
 use crate::shell::txn::transact;
+use crate::shell::wait::Line;
 use crate::shell::weigh::*;
 
 /// The lease a managed request runs under.
@@ -27,6 +29,17 @@ pub struct LeaseClaim {
     pub owner: OwnerHash,
     /// Of which generation it is.
     pub generation: u64,
+}
+
+/// What to do when every target that is left is only blocked by a breaker, or by its ramp after recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllUnhealthy {
+    /// Deny, with 503 `provider_circuit_open` and the time of the one that is due first.
+    #[default]
+    Deny,
+    /// Grant the one that is due first all the same. Breakers that an operator forced open stay closed to it.
+    TryAnyway,
 }
 
 /// For whom and why something is to be admitted.
@@ -49,6 +62,8 @@ pub struct AdmitContext {
     pub budget: Option<Budget>,
     /// The consumer's weight while it waits; 0 counts as 1.
     pub weight: u32,
+    /// What to do when nothing but breakers stands in the way.
+    pub all_unhealthy: AllUnhealthy,
     pub(crate) waiter: Option<u64>,
     pub(crate) waited: Duration,
 }
@@ -71,9 +86,20 @@ impl Drop for Reserving {
         if let Some(ticket) = self.ticket.take() {
             ticket.state.store(crate::shell::ticket::SETTLED, Relaxed);
             let now = self.core.now();
+            self.core.unused();
             self.core.later(Work::release(Arc::new(ticket), now));
         }
     }
+}
+
+/// When a slot may be free: as slots were held lately, or when the first one ends by itself.
+fn slot_due(core: &Core, handle: Handle, cx: &AdmitContext, ends: Option<u64>) -> Option<u64> {
+    let table = core.table();
+    let Some((row, ..)) = table.rows(handle) else { return ends };
+    let now = core.now().mono;
+    let place = core.waiting.queued(Line::Conn(row.conn)) + usize::from(cx.waiter.is_none());
+    let due = table.slot_due(row.conn, place, now);
+    Some(ends.map_or(due, |ends| ends.clamp(now.0.saturating_add(1_000_000_000), due)))
 }
 
 impl Resilience {
@@ -87,30 +113,60 @@ impl Resilience {
         if core.outbox_length() > 0 {
             core.flush(64).await;
         }
-        let mut now = core.now();
-        let stale = stale(core, picks, cx, now);
+        let now = core.now();
+        let mut refusals = Vec::new();
+        let stale = {
+            let table = core.table();
+            let stale = stale(core, &table, picks, cx, now);
+            // What nearly all requests meet: all is known, nothing is to be written.
+            if (stale.is_empty() || !core.store_here(now.mono))
+                && let Some((position, false)) = first(core, &table, picks, cx, now, 0, &mut refusals)
+                && let Some(ticket) = ticket(core, &table, picks[position], cx, now, core.next_permit())
+            {
+                return Ok(granted(core, &table, ticket, position, cx, now, Extra::No));
+            }
+            stale
+        };
+        refusals.clear();
+        self.admit_slowly(picks, cx, now, stale, refusals).await
+    }
+
+    async fn admit_slowly(
+        &self,
+        picks: &[Handle],
+        cx: &AdmitContext,
+        mut now: Moment,
+        stale: Vec<(Key, Row)>,
+        mut refusals: Vec<Refusal>,
+    ) -> Result<Permit, Denial> {
+        let core = &self.core;
         if !stale.is_empty() && core.store_here(now.mono) {
             core.refresh(stale).await;
             now = core.now();
         }
-        let mut refusals = Vec::new();
         let mut next = 0;
-        while next < picks.len() {
-            let Some((position, reserve)) = first(core, picks, cx, now, next, &mut refusals) else { break };
-            let handle = picks[position];
-            if !reserve {
-                if let Some(ticket) = ticket(core, handle, cx, now, core.next_permit()) {
-                    return Ok(granted(core, ticket, position, cx, now, Extra::No));
+        loop {
+            let found = {
+                let table = core.table();
+                let found = first(core, &table, picks, cx, now, next, &mut refusals);
+                if let Some((position, false)) = found
+                    && let Some(ticket) = ticket(core, &table, picks[position], cx, now, core.next_permit())
+                {
+                    return Ok(granted(core, &table, ticket, position, cx, now, Extra::No));
                 }
-            } else {
-                match self.reserve(handle, cx, now, Extra::No).await {
-                    Ok(ticket) => return Ok(granted(core, ticket, position, cx, now, Extra::No)),
-                    Err((reason, at)) => {
-                        refusals.push(Refusal { position, reason, not_before: at.map(Mono) })
-                    }
+                found
+            };
+            let Some((position, _)) = found else { break };
+            match self.reserve(picks[position], cx, now, Extra::No).await {
+                Ok(ticket) => {
+                    let table = core.table();
+                    return Ok(granted(core, &table, ticket, position, cx, now, Extra::No));
                 }
-                now = core.now();
+                Err((reason, at)) => {
+                    refusals.push(Refusal { position, reason, not_before: at.map(Mono) });
+                }
             }
+            now = core.now();
             next = position + 1;
         }
         if let Some(permit) = self.way_out(picks, &refusals, cx, now).await {
@@ -127,86 +183,22 @@ impl Resilience {
         Err(denial)
     }
 
-    /// Everything is blocked: a long declared block may be verified, a guess of ours may be overruled once.
-    async fn way_out(
+    /// Takes everything one candidate needs, in one commit.
+    pub(crate) async fn reserve(
         &self,
-        picks: &[Handle],
-        refusals: &[Refusal],
+        handle: Handle,
         cx: &AdmitContext,
         now: Moment,
-    ) -> Option<Permit> {
-        let core = &self.core;
-        if cx.purpose != Purpose::Production || cx.lease.is_some() || !core.store_here(now.mono) {
-            return None;
+        extra: Extra,
+    ) -> Result<Ticket, (Blocked, Option<u64>)> {
+        let taken = self.try_reserve(handle, cx, now, extra).await;
+        if taken.is_err() {
+            self.core.unused();
         }
-        for refusal in refusals {
-            let due = {
-                let table = core.table();
-                let Some((row, conn, _)) = picks.get(refusal.position).and_then(|pick| table.rows(*pick))
-                else {
-                    continue;
-                };
-                let due = |at: u64| at > 0 && at <= now.mono.0;
-                match refusal.reason {
-                    Blocked::RateLimited | Blocked::QuotaExhausted => {
-                        conn.flag(FLAG_DECLARED) && due(conn.verify_at.load(Relaxed))
-                    }
-                    Blocked::ModelLocked | Blocked::ModelQuota => due(row.own.verify_at.load(Relaxed)),
-                    _ => false,
-                }
-            };
-            if due
-                && let Ok(ticket) = self.reserve(picks[refusal.position], cx, now, Extra::Verification).await
-            {
-                let permit = granted(core, ticket, refusal.position, cx, now, Extra::Verification);
-                core.events.push(now.wall.0, About::default(), EventKind::Verify);
-                return Some(permit);
-            }
-        }
-        let config = &core.config.last_resort;
-        let connections = {
-            let table = core.table();
-            let mut seen: Vec<u32> =
-                picks.iter().filter_map(|pick| table.rows(*pick)).map(|(row, ..)| row.conn).collect();
-            seen.sort_unstable();
-            seen.dedup();
-            seen.len()
-        };
-        if !config.enabled || connections < config.from as usize {
-            return None;
-        }
-        let within = config.within.as_ms().saturating_mul(1_000_000);
-        let best = refusals
-            .iter()
-            .filter(|refusal| refusal.reason.guess() && !self.declared(picks, refusal))
-            .filter_map(|refusal| Some((refusal.not_before?, refusal)))
-            .filter(|(at, refusal)| {
-                let soon = at.0.saturating_sub(now.mono.0) <= within;
-                soon || matches!(refusal.reason, Blocked::Breaker | Blocked::Transport)
-            })
-            .filter(|(at, _)| at.0 != u64::MAX)
-            .min_by_key(|(at, refusal)| (*at, refusal.position))?
-            .1;
-        let ticket = self.reserve(picks[best.position], cx, now, Extra::LastResort).await.ok()?;
-        core.events.push(now.wall.0, About::default(), EventKind::LastResort);
-        Some(granted(core, ticket, best.position, cx, now, Extra::LastResort))
+        taken
     }
 
-    fn declared(&self, picks: &[Handle], refusal: &Refusal) -> bool {
-        let table = self.core.table();
-        let Some((row, conn, breaker)) = picks.get(refusal.position).and_then(|pick| table.rows(*pick))
-        else {
-            return true;
-        };
-        match refusal.reason {
-            Blocked::ModelLocked => row.own.flags.load(Relaxed) & FLAG_DECLARED != 0,
-            Blocked::Breaker => matches!(breaker.state.load(Relaxed), FORCED_OPEN | HALF_OPEN),
-            _ => conn.flag(FLAG_DECLARED),
-        }
-    }
-
-    /// Takes everything one candidate needs, in one commit.
-    async fn reserve(
+    async fn try_reserve(
         &self,
         handle: Handle,
         cx: &AdmitContext,
@@ -215,20 +207,21 @@ impl Resilience {
     ) -> Result<Ticket, (Blocked, Option<u64>)> {
         let core = &self.core;
         let id = core.next_permit();
-        let Some(mut made) = ticket(core, handle, cx, now, id) else {
+        let made = ticket(core, &core.table(), handle, cx, now, id);
+        let Some(mut made) = made else { return Err((Blocked::NotConfigured, None)) };
+        let Some(mut needs) = needs(core, handle, cx, extra, now) else {
             return Err((Blocked::NotConfigured, None));
         };
-        let Some(needs) = needs(core, handle, cx, extra) else { return Err((Blocked::NotConfigured, None)) };
         if !core.store_here(now.mono) {
             return self.without_store(handle, cx, now, made, &needs);
         }
-        made.held = needs.held.clone();
+        made.held = std::mem::take(&mut needs.held);
         made.verification = extra == Extra::Verification;
         made.probe = needs.breaker.is_some();
         made.lease = cx.lease;
         let mut guard = Reserving { core: Arc::clone(core), ticket: Some(made) };
         core.counters.commits.fetch_add(1, Relaxed);
-        let keys = needs.keys.clone();
+        let keys = std::mem::take(&mut needs.keys);
         let result = transact(&*core.store, keys, |draft| decide(core, &needs, id, cx, extra, draft)).await;
         core.heard(&result);
         let mut made = match guard.ticket.take() {
@@ -255,13 +248,15 @@ impl Resilience {
                     }
                     Some((reason, at)) => {
                         let at = at.map(|at| crate::shell::table::mono(core.now(), decided.now, at));
+                        let at = if reason == Blocked::Slots { slot_due(core, handle, cx, at) } else { at };
                         Err((reason, at))
                     }
                 }
             }
             // Whether it happened is not known: give it back when the store is there again.
             Err(StoreError::Unavailable(_) | StoreError::Timeout(_)) => {
-                let fallback = ticket(core, handle, cx, now, core.next_permit());
+                core.unused();
+                let fallback = ticket(core, &core.table(), handle, cx, now, core.next_permit());
                 made.state = AtomicU8::new(crate::shell::ticket::SETTLED);
                 core.later(Work::release(Arc::new(made), now));
                 match fallback {
@@ -287,6 +282,9 @@ impl Resilience {
         if cx.lease.is_some() {
             return Err((Blocked::LeaseUnavailable, retry));
         }
+        if !needs.quota.is_empty() {
+            core.events.push(now.wall.0, About::default(), EventKind::QuotaFailOpen);
+        }
         if core.config.quota.usd_caps_fail_closed && needs.quota.iter().any(|q| q.unit == Unit::Usd) {
             return Err((Blocked::QuotaShare, retry));
         }
@@ -304,11 +302,11 @@ impl Resilience {
             }
         }
         if let Some(limit) = conn.profile.limits.concurrent()
-            && conn.in_flight.load(Relaxed) >= limit
+            && conn.in_flight.load(Relaxed) >= Share::without(&*core.store).part(limit)
         {
             return Err((Blocked::Slots, retry));
         }
-        if !needs.held.slots.is_empty() {
+        if !needs.slots.is_empty() {
             core.counters.slot_bypasses.fetch_add(1, Relaxed);
         }
         made.held = Held::default();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use omniroute_core::{Spend, StoreError, Unit};
+use omniroute_core::{Moment, Spend, StoreError, Unit};
 
-use crate::layers::breaker::{self, Breaker, Reaction, State, Verdict};
+use crate::layers::breaker::{Breaker, Reaction, Verdict};
 use crate::layers::connection::{self, Connection, Hit, Reason, Seen, Wait};
 use crate::layers::effect::Reach;
 use crate::layers::lockout::{self, Lock};
@@ -15,19 +15,23 @@ use crate::limits::slots::Slots;
 use crate::shell::core::Core;
 use crate::shell::plan::*;
 use crate::shell::show::*;
+pub(crate) use crate::shell::step_breaker::*;
 use crate::shell::ticket::Work;
 use crate::shell::txn::{Draft, transact};
 
-/// A lock as written (none: removed) and when its record ends.
-pub(crate) type WrittenLock = Option<(Lock, Option<i64>)>;
+/// Which lock, how it is now (none: there is no record), and whether it was changed.
+pub(crate) type LockNow = (usize, Option<Lock>, bool);
 
 /// What came out of it.
 #[derive(Default)]
 pub(crate) struct Out {
     pub(crate) now: i64,
-    pub(crate) conn: Option<(Connection, Option<i64>, bool)>,
+    /// As it is now, and whether it rests because of the service or the network.
+    pub(crate) conn: Option<(Connection, bool)>,
+    /// Whether that was written by this report.
+    pub(crate) conn_changed: bool,
     pub(crate) breaker: Option<(Breaker, Reaction)>,
-    pub(crate) locks: Vec<(usize, WrittenLock)>,
+    pub(crate) locks: Vec<LockNow>,
     pub(crate) ended: Option<connection::Terminal>,
     pub(crate) rested: bool,
     pub(crate) cleared: bool,
@@ -37,16 +41,15 @@ pub(crate) struct Out {
     pub(crate) corrupt: u32,
 }
 
-pub(crate) async fn apply(core: &Arc<Core>, work: &Work) -> Result<(), StoreError> {
+pub(crate) async fn apply(core: &Arc<Core>, work: &Work, now: Moment) -> Result<(), StoreError> {
     let ticket = &work.ticket;
-    let Some((plan, numbers)) = plan(core, work) else { return Ok(()) };
+    let Some((mut plan, numbers)) = plan(core, work, now) else { return Ok(()) };
     if plan.keys.is_empty() {
         return Ok(());
     }
-    let now = core.now();
     let started_ago = i64::try_from(now.mono.since(ticket.started.mono).as_millis()).unwrap_or(i64::MAX);
     let late = i64::try_from(now.mono.since(work.at.mono).as_millis()).unwrap_or(0);
-    let keys = plan.keys.clone();
+    let keys = std::mem::take(&mut plan.keys);
     core.counters.commits.fetch_add(1, Relaxed);
     let result = transact(&*core.store, keys, |draft| {
         let mut out = Out { now: draft.now, ..Out::default() };
@@ -54,6 +57,7 @@ pub(crate) async fn apply(core: &Arc<Core>, work: &Work) -> Result<(), StoreErro
         step_breaker(core, work, &plan, &numbers, draft, draft.now.saturating_sub(started_ago), &mut out);
         step_locks(core, work, &plan, &numbers, draft, late, &mut out);
         give_back(work, &plan, draft, &mut out);
+        step_rates(core, work, &plan, draft);
         out.corrupt = draft.corrupt;
         out
     })
@@ -69,7 +73,7 @@ pub(crate) async fn apply(core: &Arc<Core>, work: &Work) -> Result<(), StoreErro
     if let Some(effect) = &work.effect
         && effect.reach != Reach::One
         && let Some(Hit::Rest(wait, reason)) = effect.connection
-        && let Some((conn, ..)) = &out.conn
+        && let Some((conn, _)) = &out.conn
     {
         reach(
             core,
@@ -138,6 +142,8 @@ pub(crate) fn step_connection(
         }
     }
     if !changed {
+        // The row may know less than the record, or the record may be gone.
+        out.conn = Some((conn, false));
         return;
     }
     out.ended = conn.terminal.filter(|_| before.1.is_none()).map(|(state, _)| state);
@@ -146,7 +152,8 @@ pub(crate) fn step_connection(
     draft.durable |= conn.terminal != before.1;
     let expires = conn_expires(&conn, now);
     draft.put(at, &conn, expires);
-    out.conn = Some((conn, expires, hit.is_some_and(ejects)));
+    out.conn = Some((conn, hit.is_some_and(ejects)));
+    out.conn_changed = true;
 }
 
 /// Errors of service or network, that must not remove most of a provider's connections.
@@ -184,67 +191,6 @@ pub(crate) fn conn_expires(conn: &Connection, now: i64) -> Option<i64> {
     let decay = conn.last_rest.saturating_mul(4).max(60_000).saturating_mul(i64::from(conn.level) + 1);
     let seen = conn.seen.iter().map(|seen| seen.resets_at.unwrap_or(seen.at)).max().unwrap_or(0);
     Some(conn.until.max(now).max(seen).saturating_add(decay).saturating_add(3_600_000))
-}
-
-pub(crate) fn step_breaker(
-    core: &Core,
-    work: &Work,
-    plan: &Plan,
-    numbers: &Numbers,
-    draft: &mut Draft,
-    started: i64,
-    out: &mut Out,
-) {
-    let Some(at) = plan.breaker else { return };
-    let ticket = &work.ticket;
-    let now = draft.now;
-    let (mut breaker, exists) = draft.load::<Breaker>(at);
-    let mut report = breaker::Report {
-        verdict: Verdict::Success,
-        generation: breaker.generation,
-        permit: ticket.id,
-        connection: numbers.tag,
-        started,
-        alone_may_open: !numbers.sibling,
-        single: numbers.single,
-        uncorroborated: work.uncorroborated,
-    };
-    let mut reaction = breaker.settle(now, &numbers.breaker);
-    if matches!(breaker.state, State::Closed | State::Degraded) {
-        let own = u32::from(work.success);
-        for _ in 0..numbers.pops.saturating_sub(own) {
-            report.generation = breaker.generation;
-            merge(&mut reaction, breaker.report(&report, now, &numbers.breaker, &core.rng));
-        }
-    }
-    report.verdict = work.verdict;
-    report.generation = if exists { ticket.generation.load(Relaxed) } else { breaker.generation };
-    merge(&mut reaction, breaker.report(&report, now, &numbers.breaker, &core.rng));
-    if reaction.changed {
-        let expires = breaker_expires(&breaker, now, &numbers.breaker);
-        draft.put(at, &breaker, expires);
-    }
-    out.breaker = Some((breaker, reaction));
-}
-
-pub(crate) fn merge(into: &mut Reaction, other: Reaction) {
-    into.changed |= other.changed;
-    into.late |= other.late;
-    into.reclaimed |= other.reclaimed;
-    into.transition = match (into.transition, other.transition) {
-        (Some((from, _)), Some((_, to))) => Some((from, to)),
-        (first, second) => first.or(second),
-    };
-}
-
-pub(crate) fn breaker_expires(breaker: &Breaker, now: i64, rules: &breaker::Rules) -> Option<i64> {
-    if breaker.forced != breaker::Forced::No {
-        return None;
-    }
-    Some(match breaker.state {
-        State::Closed => now.saturating_add(rules.window.max(1_800_000)),
-        _ => breaker.open_until.max(now).saturating_add(86_400_000),
-    })
 }
 
 pub(crate) fn step_locks(
@@ -291,16 +237,17 @@ pub(crate) fn step_locks(
             }
         };
         if !changed {
+            out.locks.push((*which, exists.then_some(state), false));
             continue;
         }
         if state.clean() {
             draft.delete(*at);
-            out.locks.push((*which, None));
+            out.locks.push((*which, None, true));
         } else {
             let keep = numbers.lock.window.saturating_add(state.last_ms).saturating_add(60_000);
             let expires = Some(state.until.max(now).saturating_add(keep));
             draft.put(*at, &state, expires);
-            out.locks.push((*which, Some((state, expires))));
+            out.locks.push((*which, Some(state), true));
         }
         out.cleared |= hit.is_none();
     }
@@ -321,20 +268,38 @@ pub(crate) fn give_back(work: &Work, plan: &Plan, draft: &mut Draft, out: &mut O
             draft.put(*at, &slots, expires);
         }
     }
-    if let (Some(at), Some((_, limits)), Some(spend)) = (plan.rate, &ticket.held.rate, work.spend) {
-        let (mut rate, exists) = draft.load::<Rate>(at);
-        if exists && spend.tokens != ticket.estimate {
-            rate.correct(limits, ticket.estimate, spend.tokens);
-            let expires = Some(rate.ends());
-            draft.put(at, &rate, expires);
-        }
-    }
     for (at, (_, unit, window)) in plan.quota.iter().zip(&ticket.held.quota) {
         let (mut usage, _) = draft.load::<Usage>(*at);
         usage.settle(*window, now);
         if usage.finish(ticket.id, spent(work, *unit), *window, now) {
             let length = i64::try_from(window.length().as_millis()).unwrap_or(i64::MAX);
             draft.put(*at, &usage, Some(now.saturating_add(length).saturating_add(length / 4)));
+        }
+    }
+}
+
+/// Corrects estimates and writes down what answers told of limits.
+fn step_rates(core: &Core, work: &Work, plan: &Plan, draft: &mut Draft) {
+    let ticket = &work.ticket;
+    let now = draft.now;
+    let keep = core.config.quota.learned_age.signed();
+    for (at, taken, lesson) in &plan.rates {
+        let (mut rate, exists) = draft.load::<Rate>(*at);
+        let mut changed = false;
+        if let (Some((_, limits)), Some(spend)) =
+            (taken.and_then(|taken| ticket.held.rates.get(taken)), work.spend)
+            && exists
+        {
+            rate.correct(limits, ticket.estimate, spend.tokens);
+            changed = true;
+        }
+        if let Some(lesson) = lesson.and_then(|lesson| work.lessons.get(lesson)) {
+            rate.learn(&lesson.sights, keep, now);
+            changed = true;
+        }
+        if changed {
+            let expires = Some(rate.ends());
+            draft.put(*at, &rate, expires);
         }
     }
 }

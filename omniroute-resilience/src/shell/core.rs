@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crossbeam_utils::CachePadded;
+use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
 use omniroute_core::{Clock, Key, Moment, Mono, PermitId, Record, ResilienceStore, StoreError, UnixMs};
 
 use crate::affinity::Pins;
@@ -16,15 +18,16 @@ use crate::lease::record::Holder;
 use crate::limits::share::Deficits;
 use crate::rng::Rng;
 use crate::shell::events::{About, EventKind, Ring};
-use crate::shell::spec::PoolSpec;
-use crate::shell::table::{Once, Table};
+use crate::shell::learn::Learning;
+use crate::shell::table::{Once, Spot, Table};
 use crate::shell::ticket::Work;
 use crate::shell::wait::Waiting;
 
 /// What is counted, for health and tests.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    pub(crate) granted: AtomicU64,
+    /// Numbers of permits that were taken and never became one.
+    pub(crate) unused: AtomicU64,
     pub(crate) denied: AtomicU64,
     pub(crate) abandoned: AtomicU64,
     pub(crate) stale_failures: AtomicU64,
@@ -54,22 +57,24 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rng: Rng,
     pub(crate) process: u64,
-    permits: AtomicU64,
-    table: RwLock<Table>,
-    pub(crate) pools: RwLock<Arc<Vec<PoolSpec>>>,
+    /// Written by every admission; alone on its cache line.
+    permits: CachePadded<AtomicU64>,
+    /// Readers lock one shard of it, so that threads do not meet.
+    table: ShardedLock<Table>,
+    pub(crate) learning: Learning,
     pub(crate) shares: Mutex<BTreeMap<Arc<str>, Deficits>>,
     pub(crate) events: Ring,
     outbox: Mutex<VecDeque<Work>>,
     outbox_length: AtomicU64,
     pub(crate) waiting: Waiting,
     pub(crate) pins: Pins,
-    pub(crate) counters: Counters,
+    pub(crate) counters: CachePadded<Counters>,
     store_away_until: AtomicU64,
     degraded: Once,
     hybrid: Mutex<Hybrid>,
     /// Wall minus monotonic clock in ms as last looked at, while the wall clock may be shown as it is.
     steady: AtomicI64,
-    /// Limits learned or looked at are shared between processes.
+    /// How old what is remembered may be; none: nobody else writes to the store.
     pub(crate) max_age: Option<u64>,
 }
 
@@ -101,13 +106,13 @@ impl Core {
             store,
             clock,
             process,
-            permits: AtomicU64::new(0),
-            table: RwLock::default(),
-            pools: RwLock::default(),
+            permits: CachePadded::default(),
+            table: ShardedLock::default(),
+            learning: Learning::default(),
             shares: Mutex::default(),
             outbox: Mutex::default(),
             outbox_length: AtomicU64::new(0),
-            counters: Counters::default(),
+            counters: CachePadded::default(),
             store_away_until: AtomicU64::new(0),
             degraded: Once::default(),
             hybrid: Mutex::default(),
@@ -116,16 +121,26 @@ impl Core {
         }
     }
 
-    pub(crate) fn table(&self) -> RwLockReadGuard<'_, Table> {
+    pub(crate) fn table(&self) -> ShardedLockReadGuard<'_, Table> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn table_mut(&self) -> std::sync::RwLockWriteGuard<'_, Table> {
+    pub(crate) fn table_mut(&self) -> ShardedLockWriteGuard<'_, Table> {
         self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn next_permit(&self) -> PermitId {
         PermitId { process: self.process, number: self.permits.fetch_add(1, Relaxed) + 1 }
+    }
+
+    /// Permits granted so far.
+    pub(crate) fn granted(&self) -> u64 {
+        self.permits.load(Relaxed).saturating_sub(self.counters.unused.load(Relaxed))
+    }
+
+    /// A number was taken for nothing.
+    pub(crate) fn unused(&self) {
+        self.counters.unused.fetch_add(1, Relaxed);
     }
 
     /// Now, with a wall clock that does not go back. A jump is told; behind for ten minutes, it is believed.
@@ -185,7 +200,12 @@ impl Core {
         let at = || self.now();
         match result {
             Ok(_) | Err(StoreError::Contended(_)) => {
-                if self.degraded.set() {
+                if self.store.status().apart {
+                    if self.degraded.first() {
+                        let error = "it goes on without what it shares with other processes".to_owned();
+                        self.events.push(at().wall.0, About::default(), EventKind::StoreDegraded { error });
+                    }
+                } else if self.degraded.set() {
                     self.degraded.again();
                     self.events.push(at().wall.0, About::default(), EventKind::StoreRecovered);
                 }
@@ -193,9 +213,12 @@ impl Core {
             Err(error) => {
                 self.counters.store_errors.fetch_add(1, Relaxed);
                 let now = at();
-                let retry = self.config.store_retry.as_ms().saturating_mul(1_000_000);
-                let retry = self.rng.between(retry / 10 * 8, retry / 10 * 12);
-                self.store_away_until.store(now.mono.0.saturating_add(retry), Relaxed);
+                // One that works apart refuses what it cannot confirm, and is there for the rest.
+                if !self.store.status().apart {
+                    let retry = self.config.store_retry.as_ms().saturating_mul(1_000_000);
+                    let retry = self.rng.between(retry / 10 * 8, retry / 10 * 12);
+                    self.store_away_until.store(now.mono.0.saturating_add(retry), Relaxed);
+                }
                 if self.degraded.first() {
                     let error = error.to_string();
                     self.events.push(now.wall.0, About::default(), EventKind::StoreDegraded { error });
@@ -226,23 +249,16 @@ impl Core {
     fn show(&self, table: &Table, row: Row, record: Option<&Record>, store_now: i64, now: Moment) {
         match row {
             Row::Conn(index) => {
-                if let Some(conn) = table.conns.get(index as usize) {
-                    let state = self.read::<Connection>(record);
-                    let expires = record.and_then(|record| record.expires).map(|at| at.0);
-                    let quota =
-                        state.as_ref().and_then(|state| state.exhausted_until(store_now, &self.config.quota));
-                    conn.note(state.as_ref().map(|state| (state, expires)), quota, store_now, now);
-                }
+                let state = self.read::<Connection>(record);
+                let quota =
+                    state.as_ref().and_then(|state| state.exhausted_until(store_now, &self.config.quota));
+                table.note_conn(index, state.as_ref(), quota, store_now, now);
             }
             Row::Own(index) => {
-                if let Some(target) = table.targets.get(index as usize) {
-                    self.show_lock(&target.own, record, store_now, now);
-                }
+                table.note_lock(Spot::Own(index), self.read::<Lock>(record).as_ref(), store_now, now);
             }
             Row::Lock(index) => {
-                if let Some((lock, _)) = table.locks.get(index as usize) {
-                    self.show_lock(lock, record, store_now, now);
-                }
+                table.note_lock(Spot::Lock(index), self.read::<Lock>(record).as_ref(), store_now, now);
             }
             Row::Breaker(index) => {
                 if let Some(breaker) = table.breakers.get(index as usize) {
@@ -254,24 +270,10 @@ impl Core {
                 }
             }
             Row::Lease(index) => {
-                if let Some(conn) = table.conns.get(index as usize) {
-                    let until = self.read::<Holder>(record).map(|holder| holder.expires_at);
-                    conn.note_lease(until, store_now, now);
-                }
+                let until = self.read::<Holder>(record).map(|holder| holder.expires_at);
+                table.note_lease(index, until, store_now, now);
             }
         }
-    }
-
-    fn show_lock(
-        &self,
-        row: &crate::shell::table::LockRow,
-        record: Option<&Record>,
-        store_now: i64,
-        now: Moment,
-    ) {
-        let state = self.read::<Lock>(record);
-        let expires = record.and_then(|record| record.expires).map(|at| at.0);
-        row.note(state.as_ref().map(|state| (state, expires)), store_now, now);
     }
 
     fn read<V: Value>(&self, record: Option<&Record>) -> Option<V> {

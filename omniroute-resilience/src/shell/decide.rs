@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use omniroute_core::{Failure, FailureKind, Key, PermitId, Target};
 
+use crate::join::share::Share;
 use crate::layers::breaker::{Answer, Asking, Breaker, Reaction};
 use crate::layers::connection::Connection;
 use crate::lease::record::{Holder, Lease};
@@ -29,7 +30,7 @@ pub(crate) struct Decided {
     pub(crate) generation: Option<u64>,
     pub(crate) fence: Option<u64>,
     pub(crate) bypassed: Option<u64>,
-    pub(crate) conn: Option<(Connection, Option<i64>)>,
+    pub(crate) conn: Option<Connection>,
     pub(crate) breaker: Option<(Breaker, Reaction)>,
     pub(crate) gates: Vec<(Arc<str>, u64, u64, u64, Gate)>,
 }
@@ -53,7 +54,7 @@ pub(crate) fn decide(
         };
     let (mut conn, exists) = draft.load::<Connection>(needs.conn);
     if exists {
-        out.conn = Some((conn.clone(), conn_expires(&conn, now)));
+        out.conn = Some(conn.clone());
     }
     if let (Some((at, holder_at)), Some(claim)) = (needs.lease, &cx.lease) {
         let (mut lease, held) = draft.load::<Lease>(at);
@@ -74,7 +75,8 @@ pub(crate) fn decide(
             (lease.renewed_at, lease.expires_at) = (now, now.saturating_add(ttl));
             holder.expires_at = lease.expires_at;
             draft.durable = true;
-            draft.put(at, &lease, Some(lease.expires_at));
+            let keep = core.config.lease.keep_ended.signed();
+            draft.put(at, &lease, Some(lease.expires_at.saturating_add(keep)));
             draft.put(holder_at, &holder, Some(lease.expires_at));
         }
     }
@@ -82,7 +84,7 @@ pub(crate) fn decide(
         return refuse(draft, out, Blocked::Terminal(terminal), None);
     }
     match extra {
-        Extra::No if conn.until > now => {
+        Extra::No | Extra::Anyway if conn.until > now => {
             let (until, reason) = (conn.until, crate::shell::table::rest_reason(conn.reason));
             return refuse(draft, out, reason, Some(until));
         }
@@ -93,7 +95,7 @@ pub(crate) fn decide(
                 conn.verify_at = now.saturating_add(every);
                 let expires = conn_expires(&conn, now);
                 draft.put(needs.conn, &conn, expires);
-                out.conn = Some((conn.clone(), expires));
+                out.conn = Some(conn.clone());
                 found = true;
             }
             if let Some(at) = needs.own_lock {
@@ -119,25 +121,36 @@ pub(crate) fn decide(
                 draft.put(at, &crate::lease::record::Counter(1), Some(expires));
             }
         }
-        Extra::No => {}
+        Extra::No | Extra::Anyway => {}
     }
+    let share = Share::of(&*core.store);
     let consumer = consumer_number(cx.consumer.as_str());
     for need in &needs.quota {
+        let need = &*share.quota(draft.key(need.at), need, consumer, now);
         let (mut usage, _) = draft.load::<Usage>(need.at);
         usage.settle(need.window, now);
         let own = usage.sum(Some(consumer), need.window, now);
         let total = usage.sum(None, need.window, now);
-        let mut word = gate(&need.allocation, own, total, need.limit, core.config.quota.strict_from_ppm);
-        if total > 0 && total.saturating_add(need.amount) > need.limit {
+        // A cap of one consumer on one model looks at that consumer alone.
+        let whole = if need.allocation.is_some() { total } else { own };
+        let strict_from = core.config.quota.strict_from_ppm;
+        let mut word = match &need.allocation {
+            Some(allocation) => gate(allocation, own, total, need.limit, strict_from),
+            None if own >= need.limit => Gate::Block,
+            None => Gate::Allow,
+        };
+        if whole > 0 && whole.saturating_add(need.amount) > need.limit {
             word = Gate::Block;
         }
         out.gates.push((Arc::clone(&need.pool), own, total, need.limit, word));
         if word == Gate::Block {
-            let fair = need.limit / 100 * u64::from(need.allocation.weight);
-            let (whose, below) = if total.saturating_add(need.amount) > need.limit {
-                (None, need.limit.saturating_sub(need.amount).max(1))
-            } else {
-                (Some(consumer), need.allocation.hard_cap.unwrap_or(fair.max(1)))
+            let whose = need.allocation.is_none().then_some(consumer);
+            let (whose, below) = match &need.allocation {
+                Some(allocation) if total.saturating_add(need.amount) <= need.limit => {
+                    let fair = need.limit / 100 * u64::from(allocation.weight);
+                    (Some(consumer), allocation.hard_cap.unwrap_or(fair.max(1)))
+                }
+                _ => (whose, need.limit.saturating_sub(need.amount).max(1)),
             };
             let at = usage.falls_below(whose, below, need.window, now);
             return refuse(draft, out, Blocked::QuotaShare, Some(at));
@@ -147,9 +160,11 @@ pub(crate) fn decide(
         let length = i64::try_from(need.window.length().as_millis()).unwrap_or(i64::MAX);
         draft.put(need.at, &usage, Some(until.saturating_add(length).saturating_add(length / 4)));
     }
-    if let Some((at, limits)) = &needs.rate {
+    for (at, limits) in &needs.rates {
         let (mut rate, _) = draft.load::<Rate>(*at);
-        if let Err(at) = rate.start(limits, cx.estimate, now) {
+        rate.settle(core.config.quota.learned_age.signed(), now);
+        let limits = draft.key(*at).map_or(*limits, |key| share.rate(key, *limits, now));
+        if let Err(at) = rate.start(&limits, cx.estimate, now) {
             return refuse(draft, out, Blocked::RateLimit, Some(at));
         }
         let expires = rate.ends();
@@ -157,7 +172,7 @@ pub(crate) fn decide(
     }
     let until = now.saturating_add(core.config.slots.lease.signed());
     for (at, limit) in &needs.slots {
-        let reentry = if extra == Extra::No { conn.reentry } else { None };
+        let reentry = conn.reentry.filter(|_| matches!(extra, Extra::No | Extra::Anyway));
         let own = needs.slots.last().is_some_and(|(last, _)| last == at);
         let limit = match (limit, reentry.filter(|_| own)) {
             (Some(limit), Some(allowed)) => (*limit).min(allowed),
@@ -166,6 +181,7 @@ pub(crate) fn decide(
             (None, None) => u32::MAX,
         };
         let (mut slots, _) = draft.load::<Slots>(*at);
+        let limit = share.slots(limit, &slots, id, now);
         match slots.take(id, limit, until, now) {
             Ok(()) => {
                 let expires = slots.last();
@@ -220,10 +236,10 @@ pub(crate) fn claim_fits(
 pub(crate) fn show(core: &Core, handle: Handle, needs: &Needs, decided: &Decided) {
     let now = core.now();
     let table = core.table();
-    let Some((_, conn, breaker)) = table.rows(handle) else { return };
-    if let Some((state, expires)) = &decided.conn {
+    let Some((row, _, breaker)) = table.rows(handle) else { return };
+    if let Some(state) = &decided.conn {
         let quota = state.exhausted_until(decided.now, &core.config.quota);
-        conn.note(Some((state, *expires)), quota, decided.now, now);
+        table.note_conn(row.conn, Some(state), quota, decided.now, now);
     }
     if let Some((state, reaction)) = &decided.breaker {
         breaker.note(Some(state), decided.now, now);

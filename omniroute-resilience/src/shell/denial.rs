@@ -195,6 +195,19 @@ impl Denial {
         }
     }
 
+    /// How many candidates each reason kept away, most first.
+    pub fn counts(&self) -> Vec<(Blocked, usize)> {
+        let mut counts: Vec<(Blocked, usize)> = Vec::new();
+        for refusal in &self.refusals {
+            match counts.iter_mut().find(|(reason, _)| *reason == refusal.reason) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((refusal.reason, 1)),
+            }
+        }
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts
+    }
+
     /// The denial as a failure of our own making: nobody is punished for it.
     pub fn failure(&self) -> Failure {
         let kind = match self.status {

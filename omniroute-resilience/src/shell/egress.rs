@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use omniroute_core::Mono;
 
-const LOOK_BACK: u64 = 10_000_000_000;
-const DIALLED: u64 = 60_000_000_000;
+use crate::Span;
+use crate::config::EgressConfig;
+
 /// Origins remembered for one path.
 const MOST: usize = 4_096;
 
@@ -28,16 +29,18 @@ pub(crate) struct Egress {
     /// Last dial and last transport failure of each origin.
     origins: HashMap<Arc<str>, (Mono, Option<Mono>)>,
     pub(crate) suspect: bool,
+    /// When the last suspicion ended.
+    recovered: Option<Mono>,
 }
 
 impl Egress {
     /// An attempt starts.
-    pub(crate) fn dialled(&mut self, origin: &Arc<str>, now: Mono) {
+    pub(crate) fn dialled(&mut self, origin: &Arc<str>, now: Mono, config: &EgressConfig) {
         match self.origins.get_mut(origin) {
             Some((dialled, _)) => *dialled = now,
             None => {
                 if self.origins.len() >= MOST {
-                    self.origins.retain(|_, (dialled, _)| now.0.saturating_sub(dialled.0) <= DIALLED);
+                    self.origins.retain(|_, (dialled, _)| recent(*dialled, now, config.in_use));
                 }
                 if self.origins.len() < MOST {
                     self.origins.insert(Arc::clone(origin), (now, None));
@@ -49,21 +52,34 @@ impl Egress {
     /// Something answered. True if that ends a suspicion.
     pub(crate) fn answered(&mut self, now: Mono) -> bool {
         self.last_success = Some(now);
+        if self.suspect {
+            self.recovered = Some(now);
+        }
         std::mem::take(&mut self.suspect)
     }
 
-    /// A transport failure.
-    pub(crate) fn failed(&mut self, origin: &Arc<str>, now: Mono) -> Meaning {
-        self.dialled(origin, now);
+    /// A transport failure of an attempt that began at `started`.
+    pub(crate) fn failed(
+        &mut self,
+        origin: &Arc<str>,
+        started: Mono,
+        now: Mono,
+        config: &EgressConfig,
+    ) -> Meaning {
+        if self.recovered.is_some_and(|at| started <= at) {
+            // It began while the path was down and says nothing about the time since.
+            return Meaning::Suspect;
+        }
+        self.dialled(origin, now, config);
         if let Some((_, failed)) = self.origins.get_mut(origin) {
             *failed = Some(now);
         }
-        let recent = |at: Mono, span: u64| now.0.saturating_sub(at.0) <= span;
-        let dialled = self.origins.values().filter(|(at, _)| recent(*at, DIALLED)).count();
-        let failing =
-            self.origins.values().filter(|(_, at)| at.is_some_and(|at| recent(at, LOOK_BACK))).count();
-        let silent = self.last_success.is_none_or(|at| !recent(at, LOOK_BACK));
-        if silent && failing >= 2 && failing >= dialled.min(3) {
+        let silence = config.silence;
+        let dialled = self.origins.values().filter(|(at, _)| recent(*at, now, config.in_use)).count();
+        let failing = self.origins.values().filter(|(_, at)| at.is_some_and(|at| recent(at, now, silence)));
+        let failing = failing.count();
+        let silent = self.last_success.is_none_or(|at| !recent(at, now, silence));
+        if silent && failing >= 2 && failing >= dialled.min(config.origins as usize) {
             self.suspect = true;
             Meaning::Suspect
         } else if dialled <= 1 {
@@ -72,6 +88,10 @@ impl Egress {
             Meaning::Provider
         }
     }
+}
+
+fn recent(at: Mono, now: Mono, span: Span) -> bool {
+    now.0.saturating_sub(at.0) <= span.as_ms().saturating_mul(1_000_000)
 }
 
 #[cfg(test)]
@@ -83,27 +103,38 @@ mod tests {
     #[test]
     fn p25_t_4_20_a_pulled_plug_blames_nobody() {
         let origins: Vec<Arc<str>> = (0..10).map(|n| Arc::from(format!("o{n}"))).collect();
-        let mut egress = Egress::default();
+        let (mut egress, config) = (Egress::default(), EgressConfig::default());
         let mut now = Mono(100 * SECOND);
         for origin in &origins {
-            egress.dialled(origin, now);
+            egress.dialled(origin, now, &config);
         }
         egress.answered(now);
         now = Mono(now.0 + 11 * SECOND);
-        let blamed = origins.iter().filter(|origin| egress.failed(origin, now) == Meaning::Provider).count();
+        let began = Mono(now.0 - SECOND);
+        let blamed = origins
+            .iter()
+            .filter(|origin| egress.failed(origin, began, now, &config) == Meaning::Provider)
+            .count();
         assert!(blamed <= 2, "{blamed}: three origins make it a suspicion");
         assert!(egress.suspect);
         assert!(egress.answered(now));
-        assert_eq!(egress.failed(&origins[0], now), Meaning::Provider, "others work");
+        let later = Mono(now.0 + 9 * SECOND);
+        assert_eq!(
+            egress.failed(&origins[0], now, later, &config),
+            Meaning::Suspect,
+            "it began before the path came back"
+        );
+        let after = Mono(now.0 + 1);
+        assert_eq!(egress.failed(&origins[0], after, later, &config), Meaning::Provider, "others work");
     }
 
     #[test]
     fn t_4_21_one_origin_among_working_ones_is_to_blame_and_a_lone_one_perhaps() {
         let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
-        let mut egress = Egress::default();
-        assert_eq!(egress.failed(&a, Mono(SECOND)), Meaning::Uncorroborated);
-        egress.dialled(&b, Mono(SECOND));
+        let (mut egress, config) = (Egress::default(), EgressConfig::default());
+        assert_eq!(egress.failed(&a, Mono(0), Mono(SECOND), &config), Meaning::Uncorroborated);
+        egress.dialled(&b, Mono(SECOND), &config);
         egress.answered(Mono(SECOND));
-        assert_eq!(egress.failed(&a, Mono(2 * SECOND)), Meaning::Provider);
+        assert_eq!(egress.failed(&a, Mono(SECOND), Mono(2 * SECOND), &config), Meaning::Provider);
     }
 }

@@ -137,11 +137,35 @@ pub enum EventKind {
         /// When it starts anew.
         resets_at: Option<UnixMs>,
     },
+    /// A limit that an answer told of is nearly used up; what is left of it is spread.
+    #[serde(rename = "limit.scarce")]
+    LimitScarce {
+        /// The whole of it.
+        limit: u64,
+        /// What is left.
+        left: u64,
+        /// Until when that has to last.
+        until: UnixMs,
+    },
+    /// The store was away and a request went on without its part of a pool being counted, or was refused if
+    /// money is capped.
+    #[serde(rename = "quota.fail_open")]
+    QuotaFailOpen,
+    /// A request left a tier of pools because nothing there could start in time.
+    #[serde(rename = "share.spilled")]
+    TierSpilled {
+        /// The tier it left.
+        tier: u32,
+        /// How long it waited for it, ms.
+        waited_ms: u64,
+    },
     /// A target of a pool was chosen.
     #[serde(rename = "share.pick")]
     SharePick {
         /// Of which pool.
         pool: String,
+        /// Of which tier that pool is.
+        tier: u32,
         /// What it was owed, in millionths of an attempt, before it paid.
         deficit: i64,
     },

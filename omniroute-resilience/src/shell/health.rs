@@ -2,13 +2,13 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use omniroute_core::{ConnectionId, Mono, ProviderId, Target, UnixMs};
+use omniroute_core::{ConnectionId, Mono, ProviderId, StoreStatus, Target, UnixMs};
 
 use crate::Resilience;
 use crate::layers::breaker::State;
 use crate::shell::denial::Blocked;
 use crate::shell::report::locks;
-use crate::shell::table::{DEGRADED, FORCED_OPEN, HALF_OPEN, Handle, OPEN};
+use crate::shell::table::{DEGRADED, FORCED_OPEN, HALF_OPEN, Handle, OPEN, REMOVED};
 
 /// How one target stands. Looking reserves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +89,10 @@ pub struct Health {
     pub configured: u32,
     /// Version of that configuration.
     pub version: u64,
-    /// The store does not answer.
+    /// The store does not answer, or goes on without what it shares with other processes.
     pub store_degraded: bool,
+    /// How the store is doing.
+    pub store: StoreStatus,
     /// Reports and releases that wait for it.
     pub outbox: u64,
     /// Requests that wait.
@@ -149,7 +151,7 @@ impl Resilience {
             not_before: found.map(|(_, at)| at).filter(|at| *at != u64::MAX).map(Mono),
             in_flight: conn.in_flight.load(Relaxed),
             degraded: breaker.state.load(Relaxed) == DEGRADED,
-            level: conn.level.load(Relaxed),
+            level: conn.word.level(),
         }
     }
 
@@ -215,7 +217,7 @@ impl Resilience {
         let connections = table
             .conns
             .iter()
-            .filter(|conn| !conn.removed)
+            .filter(|conn| !conn.word.has(REMOVED))
             .filter_map(|conn| {
                 let (blocked, until) = if conn.profile.disabled {
                     (Blocked::Disabled, u64::MAX)
@@ -227,7 +229,7 @@ impl Resilience {
                     connection: conn.id.clone(),
                     blocked,
                     until: (until != u64::MAX).then(|| wall(until)),
-                    level: conn.level.load(Relaxed),
+                    level: conn.word.level(),
                 })
             })
             .take(1_000)
@@ -238,7 +240,8 @@ impl Resilience {
             connections,
             configured,
             version: table.version,
-            store_degraded: core.degraded(),
+            store_degraded: core.degraded() || core.store.status().apart,
+            store: core.store.status(),
             outbox: core.outbox_length(),
             waiting: core.waiting.count() as u64,
             pins: core.pins.len() as u64,
@@ -250,7 +253,7 @@ impl Resilience {
     pub fn counts(&self) -> Counts {
         let counters = &self.core.counters;
         Counts {
-            granted: counters.granted.load(Relaxed),
+            granted: self.core.granted(),
             denied: counters.denied.load(Relaxed),
             abandoned: counters.abandoned.load(Relaxed),
             stale_failures: counters.stale_failures.load(Relaxed),
@@ -285,7 +288,7 @@ fn block(
     if let Some(found) = conn.blocked(now) {
         return Some(found);
     }
-    let leased = conn.lease_until.load(Relaxed);
+    let leased = table.leased_until(row.conn);
     if leased > now.0 {
         return Some((Blocked::LeaseHeld, leased));
     }
@@ -294,7 +297,7 @@ fn block(
     {
         return Some(found);
     }
-    let quota = conn.quota_until.load(Relaxed);
+    let quota = table.quota_until(row.conn);
     if quota > now.0 {
         return Some((Blocked::QuotaExhausted, quota));
     }

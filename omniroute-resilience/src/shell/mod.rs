@@ -2,7 +2,9 @@
 
 pub(crate) mod admit;
 pub(crate) mod apply;
+pub(crate) mod breakers;
 pub(crate) mod budget;
+pub(crate) mod configure;
 pub(crate) mod core;
 pub(crate) mod decide;
 pub(crate) mod denial;
@@ -10,14 +12,18 @@ pub(crate) mod egress;
 pub(crate) mod events;
 pub(crate) mod grant;
 pub(crate) mod health;
+pub(crate) mod learn;
 pub(crate) mod needs;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod rows;
 pub(crate) mod show;
 pub(crate) mod spec;
+pub(crate) mod step_breaker;
 pub(crate) mod table;
 pub(crate) mod ticket;
+pub(crate) mod tiers;
 pub(crate) mod txn;
 pub(crate) mod wait;
+pub(crate) mod way_out;
 pub(crate) mod weigh;

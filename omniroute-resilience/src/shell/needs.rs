@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use omniroute_core::{Key, QuotaWindow, Target, Unit};
+use omniroute_core::{Key, ModelId, Moment, QuotaWindow, Target, Unit};
 
 use crate::limits::quota::{Allocation, Policy};
 use crate::limits::rate::Limits;
 use crate::shell::admit::*;
 use crate::shell::core::Core;
 use crate::shell::grant::*;
-use crate::shell::table::{FLAG_REENTRY, Handle, OPEN};
+use crate::shell::table::{Handle, LEARNED, OPEN, REENTRY, Table};
 use crate::shell::ticket::Held;
 
 /// One dimension of a pool that an attempt counts in.
@@ -22,7 +22,8 @@ pub(crate) struct QuotaNeed {
     pub(crate) window: QuotaWindow,
     pub(crate) limit: u64,
     pub(crate) amount: u64,
-    pub(crate) allocation: Allocation,
+    /// None: a cap of one consumer on one model, that nobody else counts in.
+    pub(crate) allocation: Option<Allocation>,
 }
 
 /// What one candidate needs from the store, and where each record is in the transaction.
@@ -34,7 +35,7 @@ pub(crate) struct Needs {
     /// The lease, and who holds the connection.
     pub(crate) lease: Option<(usize, usize)>,
     pub(crate) slots: Vec<(usize, Option<u32>)>,
-    pub(crate) rate: Option<(usize, Limits)>,
+    pub(crate) rates: Vec<(usize, Limits)>,
     pub(crate) quota: Vec<QuotaNeed>,
     pub(crate) breaker: Option<usize>,
     pub(crate) last_resort: Option<usize>,
@@ -45,13 +46,19 @@ pub(crate) struct Needs {
     pub(crate) rules: Option<crate::layers::breaker::Rules>,
 }
 
-pub(crate) fn needs(core: &Core, handle: Handle, cx: &AdmitContext, extra: Extra) -> Option<Needs> {
+pub(crate) fn needs(
+    core: &Core,
+    handle: Handle,
+    cx: &AdmitContext,
+    extra: Extra,
+    now: Moment,
+) -> Option<Needs> {
     let table = core.table();
     let (row, conn, breaker) = table.rows(handle)?;
     let target = table.target(row);
     let provider = &table.providers[conn.provider as usize];
     let mut needs = Needs {
-        tag: conn.tag,
+        tag: table.tag(conn),
         others: provider.connections > 1,
         rules: Some(breaker.rules.clone()),
         ..Needs::default()
@@ -73,7 +80,7 @@ pub(crate) fn needs(core: &Core, handle: Handle, cx: &AdmitContext, extra: Extra
             needs.slots.push((push(&mut needs.keys, key), limit));
         }
     }
-    if limits.concurrent().is_some() || conn.flag(FLAG_REENTRY) {
+    if limits.concurrent().is_some() || conn.word.has(REENTRY) {
         let key = Key::Slots {
             provider: Some(target.provider.clone()),
             connection: Some(target.connection.clone()),
@@ -81,53 +88,23 @@ pub(crate) fn needs(core: &Core, handle: Handle, cx: &AdmitContext, extra: Extra
         needs.held.slots.push(key.clone());
         needs.slots.push((push(&mut needs.keys, key), limits.concurrent()));
     }
-    if limits.counts() {
-        let key = Key::Rate {
-            provider: target.provider.clone(),
-            connection: target.connection.clone(),
-            scope: None,
-        };
-        needs.held.rate = Some((key.clone(), limits));
-        needs.rate = Some((push(&mut needs.keys, key), limits));
+    let learned = conn.word.has(LEARNED);
+    let (whole, own) = table.rates(row, conn);
+    let scope = || Some(table.own_scope(row));
+    if whole.counts() || (learned && core.learning.scarce(row.conn, None, now.mono)) {
+        needs.rate(table.rate_key(row.conn, None), whole);
     }
-    let pools = core.pools.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-    for pool in pools.iter().filter(|pool| has(pool, &target)) {
-        let listed = pool.allocations.iter().find(|allocation| *allocation.consumer == *cx.consumer.as_str());
-        let allocation = listed.cloned().unwrap_or_else(|| Allocation {
-            consumer: Arc::from(cx.consumer.as_str()),
-            weight: 0,
-            hard_cap: None,
-            policy: Policy::Burst,
-        });
-        for dimension in &pool.dimensions {
-            let amount = match dimension.unit {
-                Unit::Requests => 1,
-                Unit::Tokens => cx.estimate,
-                _ => 0,
-            };
-            let key = Key::Quota {
-                pool: Arc::clone(&pool.id),
-                unit: dimension.unit,
-                window: dimension.window,
-                model: None,
-            };
-            needs.held.quota.push((key.clone(), dimension.unit, dimension.window));
-            needs.quota.push(QuotaNeed {
-                at: push(&mut needs.keys, key),
-                pool: Arc::clone(&pool.id),
-                unit: dimension.unit,
-                window: dimension.window,
-                limit: dimension.limit.saturating_mul(pool.members.len() as u64),
-                amount,
-                allocation: allocation.clone(),
-            });
-        }
+    if own.counts() || (learned && core.learning.scarce(row.conn, scope(), now.mono)) {
+        needs.rate(table.rate_key(row.conn, scope()), own);
+    }
+    for place in table.pools_of.get(&row.conn).into_iter().flatten() {
+        needs.pool(&table, *place, &target.model, cx);
     }
     if extra == Extra::LastResort {
         let key = Key::LastResort(target.provider.clone(), target.model.clone());
         needs.last_resort = Some(push(&mut needs.keys, key));
-    } else if breaker.state.load(Relaxed) >= OPEN {
-        needs.breaker = Some(push(&mut needs.keys, table.breaker_key(conn.breaker)));
+    } else if extra != Extra::Anyway && breaker.state.load(Relaxed) >= OPEN {
+        needs.breaker = Some(push(&mut needs.keys, table.breaker_key(conn.profile.breaker)));
     }
     if extra == Extra::Verification {
         needs.own_lock = Some(push(&mut needs.keys, table.own_lock_key(row)));
@@ -136,6 +113,53 @@ pub(crate) fn needs(core: &Core, handle: Handle, cx: &AdmitContext, extra: Extra
     Some(needs)
 }
 
+impl Needs {
+    fn rate(&mut self, key: Key, limits: Limits) {
+        self.held.rates.push((key.clone(), limits));
+        self.rates.push((push(&mut self.keys, key), limits));
+    }
+
+    fn pool(&mut self, table: &Table, place: u32, model: &ModelId, cx: &AdmitContext) {
+        let Some(pool) = table.pools.get(place as usize).map(|pool| &pool.spec) else { return };
+        let consumer = cx.consumer.as_str();
+        let listed = pool.allocations.iter().find(|allocation| *allocation.consumer == *consumer);
+        let allocation = listed.cloned().unwrap_or_else(|| Allocation {
+            consumer: Arc::from(consumer),
+            weight: 0,
+            hard_cap: None,
+            policy: Policy::Burst,
+        });
+        for dimension in &pool.dimensions {
+            let limit = dimension.limit.saturating_mul(pool.members.len() as u64);
+            let of = (dimension.unit, dimension.window, None);
+            self.quota(&pool.id, of, limit, Some(allocation.clone()), cx);
+        }
+        for cap in pool.caps.iter().filter(|cap| *cap.consumer == *consumer && cap.model == *model) {
+            self.quota(&pool.id, (cap.unit, cap.window, Some(model.clone())), cap.limit, None, cx);
+        }
+    }
+
+    fn quota(
+        &mut self,
+        pool: &Arc<str>,
+        (unit, window, model): (Unit, QuotaWindow, Option<ModelId>),
+        limit: u64,
+        allocation: Option<Allocation>,
+        cx: &AdmitContext,
+    ) {
+        let amount = match unit {
+            Unit::Requests => 1,
+            Unit::Tokens => cx.estimate,
+            _ => 0,
+        };
+        let key = Key::Quota { pool: Arc::clone(pool), unit, window, model };
+        self.held.quota.push((key.clone(), unit, window));
+        let at = push(&mut self.keys, key);
+        self.quota.push(QuotaNeed { at, pool: Arc::clone(pool), unit, window, limit, amount, allocation });
+    }
+}
+
+/// Where a key is from now on.
 pub(crate) fn push(keys: &mut Vec<Key>, key: Key) -> usize {
     keys.push(key);
     keys.len() - 1

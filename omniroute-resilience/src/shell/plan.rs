@@ -11,7 +11,7 @@ use crate::layers::effect::{LockTarget, Trust};
 use crate::layers::lockout::{self};
 use crate::shell::core::{Core, lock};
 use crate::shell::report::*;
-use crate::shell::table::{FLAG_DIRTY, NONE, Table, TargetRow};
+use crate::shell::table::{DIRTY, NONE, Table, TargetRow};
 use crate::shell::ticket::{Ticket, Work};
 
 /// What there is to change, and where in the transaction each record is.
@@ -24,7 +24,8 @@ pub(crate) struct Plan {
     pub(crate) locks: Vec<(usize, usize)>,
     pub(crate) hit_lock: Option<usize>,
     pub(crate) slots: Vec<usize>,
-    pub(crate) rate: Option<usize>,
+    /// Place, what was taken there (which of the ticket's), what was learned (which of the work's).
+    pub(crate) rates: Vec<(usize, Option<usize>, Option<usize>)>,
     pub(crate) quota: Vec<usize>,
 }
 
@@ -40,9 +41,8 @@ pub(crate) struct Numbers {
     pub(crate) pops: u32,
 }
 
-pub(crate) fn plan(core: &Core, work: &Work) -> Option<(Plan, Numbers)> {
+pub(crate) fn plan(core: &Core, work: &Work, now: Moment) -> Option<(Plan, Numbers)> {
     let ticket = &work.ticket;
-    let now = core.now();
     let table = core.table();
     let mut plan = Plan::default();
     let mut add = |key: Key| {
@@ -61,7 +61,7 @@ pub(crate) fn plan(core: &Core, work: &Work) -> Option<(Plan, Numbers)> {
         if teaches
             || work.clear
             || !work.seen.is_empty()
-            || (work.success && conn.flag(FLAG_DIRTY))
+            || (work.success && conn.word.has(DIRTY))
             || (ticket.verification && work.failed)
         {
             conn_at = Some(add(table.conn_key(row.conn)));
@@ -73,11 +73,11 @@ pub(crate) fn plan(core: &Core, work: &Work) -> Option<(Plan, Numbers)> {
         };
         if trips || ticket.probe || pops > 0 {
             breaker.flushed.store(now.mono.0, Relaxed);
-            breaker_at = Some(add(table.breaker_key(conn.breaker)));
+            breaker_at = Some(add(table.breaker_key(conn.profile.breaker)));
         }
         if work.success {
             for (which, lock) in locks(&table, row) {
-                if lock.dirty(now.mono) {
+                if lock.word.has(DIRTY) {
                     lock_at.push((add(lock_key(&table, row, which)), which));
                 }
             }
@@ -113,14 +113,28 @@ pub(crate) fn plan(core: &Core, work: &Work) -> Option<(Plan, Numbers)> {
     };
     let (conn, breaker, locks) = (conn_at, breaker_at, lock_at);
     let mut slots = Vec::new();
-    let mut rate = None;
+    let mut rates = Vec::new();
     let mut quota = Vec::new();
     if work.release {
         slots = ticket.held.slots.iter().cloned().map(&mut add).collect();
-        rate = ticket.held.rate.as_ref().map(|(key, _)| add(key.clone()));
         quota = ticket.held.quota.iter().map(|(key, ..)| add(key.clone())).collect();
     }
-    Some((Plan { conn, breaker, locks, hit_lock, slots, rate, quota, ..plan }, numbers))
+    let lesson_keys: Vec<Key> =
+        work.lessons.iter().map(|lesson| table.rate_key(ticket.conn, lesson.scope.clone())).collect();
+    // An estimate that was right needs no correction.
+    let correct = work.release && work.spend.is_some_and(|spend| spend.tokens != ticket.estimate);
+    for (taken, (key, _)) in ticket.held.rates.iter().enumerate() {
+        let lesson = lesson_keys.iter().position(|other| other == key);
+        if correct || lesson.is_some() {
+            rates.push((add(key.clone()), correct.then_some(taken), lesson));
+        }
+    }
+    for (lesson, key) in lesson_keys.into_iter().enumerate() {
+        if !rates.iter().any(|(.., known)| *known == Some(lesson)) {
+            rates.push((add(key), None, Some(lesson)));
+        }
+    }
+    Some((Plan { conn, breaker, locks, hit_lock, slots, rates, quota, ..plan }, numbers))
 }
 
 pub(crate) fn give_back_only(ticket: &Ticket, work: &Work) -> Option<(Plan, Numbers)> {
@@ -179,7 +193,7 @@ pub(crate) fn numbers(
         lock: lockout::Rules::new(&config.lockout, class.reset.signed(), rules.declared_max, verify),
         conn: rules,
         breaker: breaker.rules.clone(),
-        tag: conn.tag,
+        tag: table.tag(conn),
         single: provider.connections <= 1 || conn.profile.class == crate::Class::Local,
         sibling,
         may_eject,

@@ -13,8 +13,9 @@ use crate::shell::apply::*;
 use crate::shell::core::{Core, lock};
 use crate::shell::egress::Meaning;
 use crate::shell::events::{About, EventKind};
+use crate::shell::learn::lessons;
 use crate::shell::show::*;
-use crate::shell::table::{DEGRADED, FLAG_DIRTY, LockRow, NONE, Table, TargetRow, due};
+use crate::shell::table::{DEGRADED, DIRTY, LockRow, NONE, Table, TargetRow, due};
 use crate::shell::ticket::{CONTENT, Carrier, Ticket, Work};
 
 /// Members of a group or path that one answer reaches at most.
@@ -25,7 +26,7 @@ pub(crate) fn content(ticket: &Arc<Ticket>, now: Moment) -> Option<Work> {
     if !ticket.first(CONTENT) || ticket.purpose != Purpose::Production {
         return None;
     }
-    success(ticket, now, false)
+    success(ticket, &ticket.core.table(), now, false)
 }
 
 /// The end of an attempt. None if nothing has to be written.
@@ -33,34 +34,37 @@ pub(crate) fn settle(ticket: &Arc<Ticket>, outcome: Outcome, now: Moment) -> Opt
     if !ticket.first(crate::shell::ticket::SETTLED) {
         return None;
     }
-    ended(ticket);
     let core = &ticket.core;
+    let table = core.table();
+    ended(&table, ticket);
+    let ok = outcome.failure.is_none();
     let mut work = if ticket.purpose != Purpose::Production {
-        let ok = outcome.failure.is_none();
         let kind = EventKind::OtherPurpose { purpose: ticket.purpose, ok };
-        core.events.push(now.wall.0, about(ticket), kind);
+        core.events.push(now.wall.0, about_row(&table, ticket), kind);
         let mut work = Work::release(Arc::clone(ticket), now);
         work.clear = ok && ticket.purpose == (Purpose::OperatorTest { clear_on_success: true });
-        Some(work)
+        work
     } else if let Some(failure) = &outcome.failure {
-        Some(failed(ticket, failure, now))
-    } else if ticket.is(CONTENT) {
-        Some(Work { failed: false, ..Work::release(Arc::clone(ticket), now) })
+        failed(ticket, &table, failure, now)
     } else {
-        success(ticket, now, true)
-            .or_else(|| Some(Work { failed: false, ..Work::release(Arc::clone(ticket), now) }))
+        let lesson = if ticket.is(CONTENT) { None } else { success(ticket, &table, now, true) };
+        let nothing = ticket.held.nothing() && !ticket.probe && outcome.limits.is_empty();
+        match lesson {
+            Some(work) => work,
+            None if nothing => return None,
+            None => Work { failed: false, ..Work::release(Arc::clone(ticket), now) },
+        }
     };
-    if let Some(work) = &mut work {
-        work.spend = outcome.spend;
-        work.seen = notable(ticket, &outcome, now);
-    }
-    work.filter(|work| matters(ticket, work))
+    work.spend = outcome.spend;
+    work.seen = notable(ticket, &table, &outcome, now);
+    work.lessons = lessons(ticket, &table, &outcome.limits, now);
+    matters(ticket, &work).then_some(work)
 }
 
 /// Nobody reported. Neutral; only what was held goes back.
 pub(crate) fn abandoned(ticket: Arc<Ticket>) {
     let core = Arc::clone(&ticket.core);
-    ended(&ticket);
+    ended(&core.table(), &ticket);
     core.counters.abandoned.fetch_add(1, Relaxed);
     let now = core.now();
     if !ticket.held.nothing() || ticket.probe {
@@ -69,39 +73,37 @@ pub(crate) fn abandoned(ticket: Arc<Ticket>) {
     core.waiting.changed();
 }
 
-pub(crate) fn ended(ticket: &Ticket) {
-    let table = ticket.core.table();
+fn ended(table: &Table, ticket: &Ticket) {
     if let Some((_, conn, breaker)) = table.rows(ticket.handle) {
+        if !ticket.held.slots.is_empty() {
+            table.occupied(ticket.conn, ticket.core.now().mono.since(ticket.started.mono));
+        }
         conn.in_flight.fetch_sub(1, Relaxed);
         breaker.in_flight.fetch_sub(1, Relaxed);
-        if let Some(provider) = table.providers.get(conn.provider as usize) {
-            provider.in_flight.fetch_sub(1, Relaxed);
-        }
     }
 }
 
 pub(crate) fn matters(ticket: &Ticket, work: &Work) -> bool {
     let held = work.release && !ticket.held.nothing();
     let lesson = work.effect.is_some() || work.success || work.verdict == Verdict::ProviderFailure;
-    held || lesson || work.clear || !work.seen.is_empty() || ticket.probe
+    held || lesson || work.clear || !work.seen.is_empty() || !work.lessons.is_empty() || ticket.probe
 }
 
 /// A success. None if nobody remembers anything bad.
-pub(crate) fn success(ticket: &Arc<Ticket>, now: Moment, release: bool) -> Option<Work> {
+fn success(ticket: &Arc<Ticket>, table: &Table, now: Moment, release: bool) -> Option<Work> {
     let core = &ticket.core;
-    let table = core.table();
     let (row, conn, breaker) = table.rows(ticket.handle)?;
     if due(&breaker.answered_at, now.mono) {
-        answered(core, &table, conn.profile.egress, now);
+        answered(core, table, conn.profile.egress, now);
     }
     if let Some(provider) = table.providers.get(conn.provider as usize)
         && provider.connections > 1
-        && due(&conn.success_at, now.mono)
+        && conn.success_due(now.mono)
     {
         lock(&provider.local).success(ticket.conn, now.mono);
     }
-    let dirty = conn.flag(FLAG_DIRTY) || locks(&table, row).any(|(_, lock)| lock.dirty(now.mono));
-    // Successes take failures back; they are added up and written at most every five seconds.
+    let dirty = conn.word.has(DIRTY) || locks(table, row).any(|(_, lock)| lock.word.has(DIRTY));
+    // Successes take failures back; they are added up and written now and then, and at once where that heals.
     let failures = breaker.failures.load(Relaxed);
     let mut pops = false;
     if failures > 0 && !ticket.probe && breaker.generation.load(Relaxed) == ticket.generation.load(Relaxed) {
@@ -109,7 +111,7 @@ pub(crate) fn success(ticket: &Arc<Ticket>, now: Moment, release: bool) -> Optio
         let since = now.mono.0.saturating_sub(breaker.flushed.load(Relaxed));
         let left = failures.saturating_sub(pending) as usize;
         let heals = breaker.state.load(Relaxed) == DEGRADED && left <= breaker.rules.healthy_at();
-        pops = since >= 5_000_000_000 || heals;
+        pops = since >= core.config.breaker.success_flush.as_ms() * 1_000_000 || heals;
     }
     if !dirty && !pops && !ticket.probe {
         return None;
@@ -119,12 +121,10 @@ pub(crate) fn success(ticket: &Arc<Ticket>, now: Moment, release: bool) -> Optio
     Some(work)
 }
 
-pub(crate) fn failed(ticket: &Arc<Ticket>, failure: &omniroute_core::Failure, now: Moment) -> Work {
+fn failed(ticket: &Arc<Ticket>, table: &Table, failure: &omniroute_core::Failure, now: Moment) -> Work {
     let core = &ticket.core;
     let mut work = Work::release(Arc::clone(ticket), now);
     work.status = failure.status;
-    work.rule = failure.rule.to_string();
-    let table = core.table();
     let Some((_, conn, breaker)) = table.rows(ticket.handle) else { return work };
     let facts = Facts {
         class: conn.profile.class,
@@ -134,13 +134,13 @@ pub(crate) fn failed(ticket: &Arc<Ticket>, failure: &omniroute_core::Failure, no
     };
     let mut effect = effect(failure, &facts, &core.config);
     if failure.phase != Phase::Transport && !failure.origin_local && failure.kind != FailureKind::Cancelled {
-        answered(core, &table, conn.profile.egress, now);
+        answered(core, table, conn.profile.egress, now);
     }
     if effect.transport {
         let meaning = table.egresses.get(conn.profile.egress as usize).map(|(name, egress)| {
             let mut egress = lock(egress);
             let before = egress.suspect;
-            let meaning = egress.failed(&breaker.dialled, now.mono);
+            let meaning = egress.failed(&breaker.dialled, ticket.started.mono, now.mono, &core.config.egress);
             if egress.suspect && !before {
                 let kind = EventKind::EgressSuspect { egress: name.to_string() };
                 core.events.push(now.wall.0, About::default(), kind);
@@ -157,7 +157,7 @@ pub(crate) fn failed(ticket: &Arc<Ticket>, failure: &omniroute_core::Failure, no
     }
     if effect.operator {
         let kind = EventKind::OperatorActionNeeded { rule: failure.rule.to_string() };
-        core.events.push(now.wall.0, about(ticket), kind);
+        core.events.push(now.wall.0, about_row(table, ticket), kind);
     }
     if !core.config.lockout.enabled {
         effect.lock = None;
@@ -165,7 +165,7 @@ pub(crate) fn failed(ticket: &Arc<Ticket>, failure: &omniroute_core::Failure, no
     if let Some(hit) = &mut effect.lock
         && hit.reason == lockout::Reason::Capacity
         && hit.target == LockTarget::Model
-        && seen_elsewhere(core, &table, ticket, now)
+        && seen_elsewhere(core, table, ticket, now)
     {
         hit.target = LockTarget::Everywhere;
         hit.wait = lockout::Wait::Fixed(core.config.lockout.capacity.signed());
@@ -173,7 +173,7 @@ pub(crate) fn failed(ticket: &Arc<Ticket>, failure: &omniroute_core::Failure, no
     if effect.evict_pin
         && let Some(session) = &ticket.session
     {
-        core.pins.evict_local(&ticket.consumer, session, &table.target(table_row(&table, ticket)), now, core);
+        core.pins.evict_local(&ticket.consumer, session, &table.target(table_row(table, ticket)), now, core);
     }
     work.verdict = effect.verdict;
     work.effect = Some(effect);
@@ -209,14 +209,17 @@ pub(crate) fn answered(core: &Core, table: &Table, egress: u32, now: Moment) {
 }
 
 /// Allowances that are used up, or were.
-pub(crate) fn notable(ticket: &Ticket, outcome: &Outcome, now: Moment) -> Vec<Seen> {
+fn notable(ticket: &Ticket, table: &Table, outcome: &Outcome, now: Moment) -> Vec<Seen> {
     if outcome.limits.is_empty() || ticket.purpose != Purpose::Production {
         return Vec::new();
     }
     let core = &ticket.core;
-    let table = core.table();
-    let Some((_, conn, _)) = table.rows(ticket.handle) else { return Vec::new() };
-    let was_full = conn.quota_until.load(Relaxed) > now.mono.0;
+    let per_model = table.conns.get(ticket.conn as usize).is_some_and(|conn| conn.profile.per_model);
+    if per_model {
+        // What one model has used says nothing of the others; what is scarce is spread for it alone.
+        return Vec::new();
+    }
+    let was_full = table.quota_until(ticket.conn) > now.mono.0;
     let sights = outcome.limits.iter().filter(|limit| limit.scope.is_none());
     sights
         .filter_map(|limit| {
@@ -230,18 +233,6 @@ pub(crate) fn notable(ticket: &Ticket, outcome: &Outcome, now: Moment) -> Vec<Se
             })
         })
         .collect()
-}
-
-pub(crate) fn about(ticket: &Ticket) -> About {
-    let table = ticket.core.table();
-    let conn = table.conns.get(ticket.conn as usize);
-    About {
-        provider: conn
-            .and_then(|conn| table.providers.get(conn.provider as usize))
-            .map(|provider| provider.id.clone()),
-        connection: conn.map(|conn| conn.id.clone()),
-        model: Some(ticket.model.clone()),
-    }
 }
 
 /// The locks a target meets: its own, its quota's, the model's everywhere.
@@ -261,11 +252,12 @@ pub(crate) async fn see_through(core: &Arc<Core>, work: Work) {
 /// Writes work down. If the store is away it stays in the outbox, and the rows show it meanwhile.
 pub(crate) async fn see(core: &Arc<Core>, carrier: Carrier) {
     let Some(work) = carrier.work() else { return };
-    if !core.store_here(core.now().mono) {
+    let now = core.now();
+    if !core.store_here(now.mono) {
         show_locally(core, work);
         return;
     }
-    let result = apply(core, work).await;
+    let result = apply(core, work, now).await;
     core.heard(&result);
     match result {
         Ok(()) => carrier.arrived(),

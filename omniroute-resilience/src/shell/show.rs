@@ -15,7 +15,7 @@ use crate::shell::core::{Core, lock};
 use crate::shell::events::{About, EventKind};
 use crate::shell::plan::*;
 use crate::shell::report::*;
-use crate::shell::table::{NONE, Table};
+use crate::shell::table::{NONE, REMOVED, Spot, Table, TargetRow};
 use crate::shell::ticket::{Ticket, Work};
 use crate::shell::txn::transact;
 
@@ -28,10 +28,10 @@ pub(crate) fn show(core: &Core, work: &Work, out: &Out) {
     let about = about_row(&table, ticket);
     let event = |kind| core.events.push(out.now, about.clone(), kind);
     if let Some((row, conn, breaker)) = table.rows(ticket.handle) {
-        if let Some((state, expires, ejects)) = &out.conn {
+        if let Some((state, ejects)) = &out.conn {
             let quota = state.exhausted_until(out.now, &core.config.quota);
-            conn.note(Some((state, *expires)), quota, out.now, now);
-            if work.success {
+            table.note_conn(row.conn, Some(state), quota, out.now, now);
+            if work.success && out.conn_changed {
                 ticket.conn_epoch.store(state.epoch, Relaxed);
             }
             if let Some(provider) = table.providers.get(conn.provider as usize) {
@@ -69,14 +69,12 @@ pub(crate) fn show(core: &Core, work: &Work, out: &Out) {
                 });
             }
         }
-        for (which, state) in &out.locks {
-            if let Some((_, lock)) = locks(&table, row).find(|(at, _)| at == which) {
-                lock.note(state.as_ref().map(|(state, expires)| (state, *expires)), out.now, now);
-                if work.success {
-                    let epoch = state.as_ref().map_or(0, |(state, _)| state.epoch);
-                    ticket.lock_epochs[*which].store(epoch, Relaxed);
-                    event(EventKind::LockoutCleared);
-                }
+        for (which, state, changed) in &out.locks {
+            let Some(spot) = spot(ticket, row, *which) else { continue };
+            table.note_lock(spot, state.as_ref(), out.now, now);
+            if work.success && *changed {
+                ticket.lock_epochs[*which].store(state.as_ref().map_or(0, |state| state.epoch), Relaxed);
+                event(EventKind::LockoutCleared);
             }
         }
         if let Some((until, count)) = out.locked {
@@ -100,7 +98,17 @@ pub(crate) fn about_row(table: &Table, ticket: &Ticket) -> About {
     About {
         provider: conn.map(|conn| table.providers[conn.provider as usize].id.clone()),
         connection: conn.map(|conn| conn.id.clone()),
-        model: Some(ticket.model.clone()),
+        model: table.models.get(ticket.model as usize).cloned(),
+    }
+}
+
+/// Which row is one of the locks a target meets.
+fn spot(ticket: &Ticket, row: &TargetRow, which: usize) -> Option<Spot> {
+    match which {
+        0 => Some(Spot::Own(ticket.handle.index)),
+        1 => Some(row.quota).filter(|at| *at != NONE).map(Spot::Lock),
+        2 => Some(row.wide).filter(|at| *at != NONE).map(Spot::Lock),
+        _ => None,
     }
 }
 
@@ -111,21 +119,21 @@ pub(crate) fn show_locally(core: &Core, work: &Work) {
     let table = core.table();
     let Some((row, conn, breaker)) = table.rows(ticket.handle) else { return };
     let numbers = numbers(core, &table, ticket, conn, breaker, now, 0);
-    if conn.epoch_at(now.mono) != ticket.conn_epoch.load(Relaxed) {
+    if conn.word.epoch() != ticket.conn_epoch.load(Relaxed) {
         return;
     }
     let wall = now.wall.0;
     if let Some(hit) = work.effect.as_ref().and_then(|effect| effect.connection) {
         let mut state =
-            Connection { level: u32::from(conn.level.load(Relaxed)), touched: wall, ..Connection::default() };
+            Connection { level: u32::from(conn.word.level()), touched: wall, ..Connection::default() };
         if state.fail(hit, true, ticket.credential, wall, &numbers.conn, &core.rng) {
-            conn.note(Some((&state, None)), None, wall, now);
+            table.note_conn(row.conn, Some(&state), None, wall, now);
         }
     }
     if let Some(hit) = work.effect.as_ref().and_then(|effect| effect.lock.as_ref()) {
         let mut state = Lock::default();
         state.fail(hit.wait, hit.reason, true, wall, &numbers.lock, &core.rng);
-        row.own.note(Some((&state, None)), wall, now);
+        table.note_lock(Spot::Own(ticket.handle.index), Some(&state), wall, now);
     }
 }
 
@@ -143,14 +151,14 @@ pub(crate) async fn reach(
         let Some(conn) = table.conns.get(ticket.conn as usize) else { return Ok(()) };
         let same = |other: &crate::shell::table::Conn| match reach {
             Reach::One => false,
-            Reach::Group => conn.group != NONE && other.group == conn.group,
+            Reach::Group => conn.profile.group != NONE && other.profile.group == conn.profile.group,
             Reach::Egress => other.profile.egress == conn.profile.egress,
         };
         table
             .conns
             .iter()
             .enumerate()
-            .filter(|(_, other)| !other.removed && other.provider == conn.provider && same(other))
+            .filter(|(_, other)| !other.word.has(REMOVED) && other.provider == conn.provider && same(other))
             .filter_map(|(index, _)| u32::try_from(index).ok())
             .filter(|index| *index != ticket.conn)
             .take(REACH)
@@ -170,7 +178,7 @@ pub(crate) async fn reach(
                     conn.epoch = crate::layers::bump(conn.epoch, now);
                     let expires = conn_expires(&conn, now);
                     draft.put(at, &conn, expires);
-                    states.push((at, conn, expires));
+                    states.push((at, conn));
                 }
             }
             (now, states)
@@ -178,10 +186,8 @@ pub(crate) async fn reach(
         .await?;
         let now = core.now();
         let table = core.table();
-        for (at, state, expires) in states.1 {
-            if let Some(conn) = table.conns.get(chunk[at].0 as usize) {
-                conn.note(Some((&state, expires)), None, states.0, now);
-            }
+        for (at, state) in states.1 {
+            table.note_conn(chunk[at].0, Some(&state), None, states.0, now);
         }
     }
     Ok(())

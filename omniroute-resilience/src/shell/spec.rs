@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use omniroute_core::{ConnectionId, ModelId, ProviderId, QuotaWindow, Unit};
 
+use crate::Span;
 use crate::config::Class;
 use crate::layers::effect::Trust;
 use crate::limits::quota::Allocation;
@@ -33,8 +34,12 @@ pub struct ConnectionSpec {
     pub no_cooldown: bool,
     /// Switched off by an operator.
     pub disabled: bool,
-    /// Its limits; none by default.
+    /// Its limits; none by default. With `per_model_quota` each model (or each shared quota) has them for itself,
+    /// but for `max_concurrent`, which is always about the whole connection.
     pub limits: Limits,
+    /// Limits of single models: a model whose name starts with the text has these, the longest start wins. They
+    /// are counted for each model, or together for the models of a shared quota. `max_concurrent` means nothing here.
+    pub model_limits: Arc<[(Arc<str>, Limits)]>,
     /// Models that share a quota: a model whose name starts with the first belongs to the second.
     pub quota_scopes: Arc<[(Arc<str>, Arc<str>)]>,
 }
@@ -58,6 +63,7 @@ impl ConnectionSpec {
             no_cooldown: false,
             disabled: false,
             limits: Limits::default(),
+            model_limits: Arc::from([]),
             quota_scopes: Arc::from([]),
         }
     }
@@ -83,6 +89,48 @@ pub struct Dimension {
     pub limit: u64,
 }
 
+/// A connection of a pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolMember {
+    /// Whose API.
+    pub provider: ProviderId,
+    /// Which connection.
+    pub connection: ConnectionId,
+    /// How much of the pool's attempts it takes, beside the others; 1 by default, 0 only when all have 0.
+    pub weight: u32,
+}
+
+impl PoolMember {
+    /// A member of weight 1.
+    pub fn new(provider: ProviderId, connection: ConnectionId) -> Self {
+        PoolMember { provider, connection, weight: 1 }
+    }
+}
+
+/// How much one consumer may use of one model of a pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelCap {
+    /// Who.
+    pub consumer: Arc<str>,
+    /// Of which model.
+    pub model: ModelId,
+    /// What is counted.
+    pub unit: Unit,
+    /// Over which span; an hour by default.
+    pub window: QuotaWindow,
+    /// How much, in all of the pool.
+    pub limit: u64,
+}
+
+impl ModelCap {
+    /// A cap for an hour.
+    pub fn new(consumer: impl Into<Arc<str>>, model: ModelId, unit: Unit, limit: u64) -> Self {
+        ModelCap { consumer: consumer.into(), model, unit, window: QuotaWindow::Hour, limit }
+    }
+}
+
 /// Connections whose allowance several consumers share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -90,18 +138,31 @@ pub struct PoolSpec {
     /// Its name.
     pub id: Arc<str>,
     /// Its connections, all of one provider.
-    pub members: Vec<(ProviderId, ConnectionId)>,
+    pub members: Vec<PoolMember>,
     /// What is counted.
     pub dimensions: Vec<Dimension>,
     /// Who shares it. A consumer that is not listed is refused only when nothing is left.
     pub allocations: Vec<Allocation>,
+    /// What single consumers may use of single models.
+    pub caps: Vec<ModelCap>,
     /// Lower tiers are used first.
     pub tier: u32,
+    /// How long a request of [`Resilience::admit_pools`](crate::Resilience::admit_pools) waits for this pool before
+    /// it spills to a higher tier; none: `quota.tier_patience`.
+    pub tier_patience: Option<Span>,
 }
 
 impl PoolSpec {
-    /// A pool without dimensions and allocations.
+    /// A pool of tier 0 without dimensions, allocations and caps, whose members have weight 1.
     pub fn new(id: impl Into<Arc<str>>, members: Vec<(ProviderId, ConnectionId)>) -> Self {
-        PoolSpec { id: id.into(), members, dimensions: Vec::new(), allocations: Vec::new(), tier: 0 }
+        PoolSpec {
+            id: id.into(),
+            members: members.into_iter().map(|(provider, id)| PoolMember::new(provider, id)).collect(),
+            dimensions: Vec::new(),
+            allocations: Vec::new(),
+            caps: Vec::new(),
+            tier: 0,
+            tier_patience: None,
+        }
     }
 }

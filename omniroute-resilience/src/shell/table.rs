@@ -1,24 +1,36 @@
 //! Connections, models and breakers as dense rows that any thread may read without a lock for each.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use hashbrown::HashTable;
-use omniroute_core::{ConnectionId, Key, LockScope, ModelId, ProviderId, Target};
+use omniroute_core::{ConnectionId, Key, LockScope, ModelId, Moment, Mono, ProviderId, Target};
 
-use crate::config::Config;
-use crate::layers::breaker::{self};
+use crate::layers::connection::Connection;
+use crate::layers::lockout::{self, Lock};
+use crate::limits::rate::Limits;
 use crate::rng;
+pub(crate) use crate::shell::breakers::*;
+use crate::shell::core::lock;
+use crate::shell::denial::Blocked;
 use crate::shell::egress::Egress;
 pub(crate) use crate::shell::rows::*;
-use crate::shell::spec::ConnectionSpec;
+use crate::shell::spec::PoolSpec;
 
 /// Names a registered target. Cheap to copy; outlives a reconfiguration as long as its connection does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle {
     pub(crate) index: u32,
     pub(crate) gen_: u32,
+}
+
+/// A pool and the rows of its members; none where a member is not configured.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pub(crate) spec: PoolSpec,
+    pub(crate) rows: Vec<Option<u32>>,
 }
 
 /// All rows.
@@ -39,9 +51,17 @@ pub(crate) struct Table {
     pub(crate) free_targets: Vec<u32>,
     pub(crate) locks: Vec<(LockRow, Key)>,
     pub(crate) lock_index: HashMap<(u32, u32, Arc<str>), u32>,
+    /// As many as connections while leases are on, else none.
+    pub(crate) leases: Vec<LeaseRow>,
+    pub(crate) rare: Mutex<HashMap<Spot, Rare>>,
+    /// About the median time that slots of a connection were held lately, ms.
+    held_for: Mutex<HashMap<u32, u32>>,
     pub(crate) egresses: Vec<(Arc<str>, Mutex<Egress>)>,
     pub(crate) profiles: HashMap<Profile, Arc<Profile>>,
     pub(crate) groups: HashMap<Arc<str>, u32>,
+    pub(crate) pools: Vec<Pool>,
+    /// In which pools a connection is; those in none are left out.
+    pub(crate) pools_of: HashMap<u32, Vec<u32>>,
 }
 
 pub(crate) fn at<T>(rows: &[T], index: u32) -> &T {
@@ -49,7 +69,7 @@ pub(crate) fn at<T>(rows: &[T], index: u32) -> &T {
 }
 
 pub(crate) fn conn_hash(provider: &str, connection: &str) -> u64 {
-    rng::hash(connection.as_bytes()) ^ rng::hash(provider.as_bytes()).rotate_left(17)
+    rng::quick(connection.as_bytes()) ^ rng::quick(provider.as_bytes()).rotate_left(17)
 }
 
 pub(crate) fn target_hash(conn: u32, model: u32) -> u64 {
@@ -61,198 +81,6 @@ pub(crate) fn next_index(len: usize) -> u32 {
 }
 
 impl Table {
-    /// Replaces the set of connections. Rows of connections that stay keep their state.
-    pub(crate) fn configure(&mut self, specs: &[ConnectionSpec], config: &Config) {
-        self.version += 1;
-        for conn in &mut self.conns {
-            conn.removed = true;
-        }
-        for provider in &mut self.providers {
-            provider.connections = 0;
-        }
-        self.profiles.clear();
-        for spec in specs {
-            let provider = self.provider(&spec.provider);
-            let breaker = self.breaker(provider, spec, config);
-            let group = self.group(spec.group.as_ref());
-            let profile = self.profile(spec);
-            if let Some(row) = self.providers.get_mut(provider as usize) {
-                row.connections += 1;
-            }
-            match self.connection(&spec.provider, &spec.connection) {
-                Some(index) => {
-                    if let Some(conn) = self.conns.get_mut(index as usize) {
-                        (conn.profile, conn.breaker, conn.group, conn.removed) =
-                            (profile, breaker, group, false);
-                    }
-                }
-                None => self.add(spec, provider, breaker, group, profile),
-            }
-        }
-        self.forget_removed();
-    }
-
-    fn add(&mut self, spec: &ConnectionSpec, provider: u32, breaker: u32, group: u32, profile: Arc<Profile>) {
-        let hash = conn_hash(spec.provider.as_str(), spec.connection.as_str());
-        let reused = self.free_conns.pop();
-        let gen_ = reused.map_or(0, |index| at(&self.conns, index).gen_ + 1);
-        let conn = Conn {
-            id: spec.connection.clone(),
-            profile,
-            provider,
-            breaker,
-            group,
-            gen_,
-            tag: u16::try_from(hash >> 48).unwrap_or(0),
-            removed: false,
-            seen: Seen::default(),
-            lease_seen: Seen::default(),
-            epoch: AtomicU64::new(0),
-            until: AtomicU64::new(0),
-            quota_until: AtomicU64::new(0),
-            verify_at: AtomicU64::new(0),
-            lease_until: AtomicU64::new(0),
-            credential: AtomicU64::new(0),
-            success_at: AtomicU64::new(0),
-            in_flight: AtomicU32::new(0),
-            level: AtomicU8::new(0),
-            why: AtomicU8::new(0),
-            flags: AtomicU8::new(0),
-        };
-        let index = match reused {
-            Some(index) => {
-                self.conns[index as usize] = conn;
-                index
-            }
-            None => {
-                self.conns.push(conn);
-                next_index(self.conns.len() - 1)
-            }
-        };
-        let (conns, providers) = (&self.conns, &self.providers);
-        self.conn_index.insert_unique(hash, index, |index| {
-            let conn = at(conns, *index);
-            conn_hash(at(providers, conn.provider).id.as_str(), conn.id.as_str())
-        });
-    }
-
-    /// Frees the rows of connections that are gone, and of their targets.
-    fn forget_removed(&mut self) {
-        let gone: Vec<u32> = (0..next_index(self.conns.len()))
-            .filter(|index| at(&self.conns, *index).removed)
-            .filter(|index| {
-                let conn = at(&self.conns, *index);
-                let hash = conn_hash(at(&self.providers, conn.provider).id.as_str(), conn.id.as_str());
-                self.conn_index.find_entry(hash, |other| other == index).map(|found| found.remove()).is_ok()
-            })
-            .collect();
-        if gone.is_empty() {
-            return;
-        }
-        for index in 0..next_index(self.targets.len()) {
-            let row = at(&self.targets, index);
-            if row.conn == NONE || !at(&self.conns, row.conn).removed {
-                continue;
-            }
-            let hash = target_hash(row.conn, row.model);
-            if let Ok(found) = self.target_index.find_entry(hash, |other| *other == index) {
-                found.remove();
-            }
-            if let Some(row) = self.targets.get_mut(index as usize) {
-                row.conn = NONE;
-                row.gen_ += 1;
-            }
-            self.free_targets.push(index);
-        }
-        let gone: HashSet<u32> = gone.into_iter().collect();
-        self.lock_index.retain(|(kind, row, _), _| *kind != 0 || !gone.contains(row));
-        let mut gone: Vec<u32> = gone.into_iter().collect();
-        gone.sort_unstable();
-        self.free_conns.extend(gone);
-    }
-
-    fn provider(&mut self, id: &ProviderId) -> u32 {
-        if let Some(index) = self.provider_index.get(id) {
-            return *index;
-        }
-        let index = next_index(self.providers.len());
-        self.providers.push(Provider {
-            id: id.clone(),
-            connections: 0,
-            in_flight: AtomicU32::new(0),
-            local: Mutex::default(),
-        });
-        self.provider_index.insert(id.clone(), index);
-        index
-    }
-
-    fn breaker(&mut self, provider: u32, spec: &ConnectionSpec, config: &Config) -> u32 {
-        let rules = breaker::Rules::new(config.classes.of(spec.class), &config.breaker);
-        let key = (provider, spec.origin.clone());
-        if let Some(index) = self.breaker_index.get(&key) {
-            if let Some(row) = self.breakers.get_mut(*index as usize) {
-                row.rules = rules;
-            }
-            return *index;
-        }
-        let index = next_index(self.breakers.len());
-        self.breakers.push(BreakerRow {
-            provider,
-            origin: spec.origin.clone(),
-            dialled: spec.origin.clone().unwrap_or_else(|| Arc::from(spec.provider.as_str())),
-            rules,
-            seen: Seen::default(),
-            state: AtomicU8::new(CLOSED),
-            generation: AtomicU64::new(0),
-            until: AtomicU64::new(0),
-            failures: AtomicU32::new(0),
-            pending: AtomicU32::new(0),
-            flushed: AtomicU64::new(0),
-            recovered_at: AtomicU64::new(0),
-            in_flight: AtomicU32::new(0),
-            peak: [AtomicU32::new(0), AtomicU32::new(0)],
-            peak_at: AtomicU64::new(0),
-            peak_before: AtomicU32::new(0),
-            dialled_at: AtomicU64::new(0),
-            answered_at: AtomicU64::new(0),
-            local_probe: AtomicU64::new(0),
-        });
-        self.breaker_index.insert(key, index);
-        index
-    }
-
-    fn group(&mut self, group: Option<&Arc<str>>) -> u32 {
-        let Some(group) = group else { return NONE };
-        let next = next_index(self.groups.len());
-        *self.groups.entry(Arc::clone(group)).or_insert(next)
-    }
-
-    fn profile(&mut self, spec: &ConnectionSpec) -> Arc<Profile> {
-        let egress = match self.egresses.iter().position(|(name, _)| *name == spec.egress) {
-            Some(index) => next_index(index),
-            None => {
-                self.egresses.push((Arc::clone(&spec.egress), Mutex::default()));
-                next_index(self.egresses.len() - 1)
-            }
-        };
-        let profile = Profile {
-            class: spec.class,
-            trust: spec.trust,
-            per_model: spec.per_model_quota,
-            no_cooldown: spec.no_cooldown,
-            disabled: spec.disabled,
-            limits: spec.limits,
-            egress,
-            scopes: Arc::clone(&spec.quota_scopes),
-        };
-        if let Some(known) = self.profiles.get(&profile) {
-            return Arc::clone(known);
-        }
-        let shared = Arc::new(profile.clone());
-        self.profiles.insert(profile, Arc::clone(&shared));
-        shared
-    }
-
     /// The row of a connection.
     pub(crate) fn connection(&self, provider: &ProviderId, connection: &ConnectionId) -> Option<u32> {
         let hash = conn_hash(provider.as_str(), connection.as_str());
@@ -270,79 +98,7 @@ impl Table {
         self.breaker_index.get(&(*provider, origin.cloned())).copied()
     }
 
-    /// The handle of a target, new or old. None if its connection is not configured or the table is full.
-    pub(crate) fn register(&mut self, target: &Target, config: &Config) -> Option<Handle> {
-        let conn = self.connection(&target.provider, &target.connection)?;
-        if let Some(model) = self.model_index.get(&target.model)
-            && let Some(found) = self.find_target(conn, *model)
-        {
-            return Some(found);
-        }
-        if self.targets.len() >= config.max_targets as usize && self.free_targets.is_empty() {
-            return None;
-        }
-        let model = match self.model_index.get(&target.model) {
-            Some(model) => *model,
-            None => {
-                let model = next_index(self.models.len());
-                self.models.push(target.model.clone());
-                self.model_index.insert(target.model.clone(), model);
-                model
-            }
-        };
-        let scopes = Arc::clone(&at(&self.conns, conn).profile.scopes);
-        let scope = scopes
-            .iter()
-            .filter(|(start, _)| target.model.as_str().starts_with(&**start))
-            .max_by_key(|(start, _)| start.len())
-            .map(|(_, scope)| scope);
-        let quota = scope.map_or(NONE, |scope| {
-            let key = Key::Lockout {
-                provider: target.provider.clone(),
-                connection: Some(target.connection.clone()),
-                scope: LockScope::Quota(Arc::clone(scope)),
-            };
-            self.lock((0, conn, Arc::clone(scope)), key)
-        });
-        let provider = at(&self.conns, conn).provider;
-        let key = Key::Lockout {
-            provider: target.provider.clone(),
-            connection: None,
-            scope: LockScope::Model(target.model.clone()),
-        };
-        let wide = self.lock((1, provider, Arc::from(target.model.as_str())), key);
-        let reused = self.free_targets.pop();
-        let gen_ = reused.map_or(0, |index| at(&self.targets, index).gen_);
-        let row = TargetRow { conn, gen_, model, quota, wide, own: LockRow::default() };
-        let index = match reused {
-            Some(index) => {
-                self.targets[index as usize] = row;
-                index
-            }
-            None => {
-                self.targets.push(row);
-                next_index(self.targets.len() - 1)
-            }
-        };
-        let targets = &self.targets;
-        self.target_index.insert_unique(target_hash(conn, model), index, |index| {
-            let row = at(targets, *index);
-            target_hash(row.conn, row.model)
-        });
-        Some(Handle { index, gen_ })
-    }
-
-    fn lock(&mut self, name: (u32, u32, Arc<str>), key: Key) -> u32 {
-        if let Some(index) = self.lock_index.get(&name) {
-            return *index;
-        }
-        let index = next_index(self.locks.len());
-        self.locks.push((LockRow::default(), key));
-        self.lock_index.insert(name, index);
-        index
-    }
-
-    fn find_target(&self, conn: u32, model: u32) -> Option<Handle> {
+    pub(crate) fn find_target(&self, conn: u32, model: u32) -> Option<Handle> {
         let found = self.target_index.find(target_hash(conn, model), |index| {
             let row = at(&self.targets, *index);
             row.conn == conn && row.model == model
@@ -363,9 +119,10 @@ impl Table {
             return None;
         }
         let conn = self.conns.get(row.conn as usize)?;
-        Some((row, conn, self.breakers.get(conn.breaker as usize)?))
+        Some((row, conn, self.breakers.get(conn.profile.breaker as usize)?))
     }
 
+    /// The names behind a row.
     pub(crate) fn target(&self, row: &TargetRow) -> Target {
         let conn = at(&self.conns, row.conn);
         Target {
@@ -373,6 +130,13 @@ impl Table {
             connection: conn.id.clone(),
             model: at(&self.models, row.model).clone(),
         }
+    }
+
+    /// A short name of a connection for marks inside records.
+    pub(crate) fn tag(&self, conn: &Conn) -> u16 {
+        let (provider, connection) = (at(&self.providers, conn.provider).id.as_str(), conn.id.as_str());
+        let hash = rng::hash(connection.as_bytes()) ^ rng::hash(provider.as_bytes()).rotate_left(17);
+        u16::try_from(hash >> 48).unwrap_or(0)
     }
 
     pub(crate) fn conn_key(&self, index: u32) -> Key {
@@ -398,4 +162,182 @@ impl Table {
             scope: LockScope::Model(target.model),
         }
     }
+
+    pub(crate) fn rate_key(&self, conn: u32, scope: Option<LockScope>) -> Key {
+        let conn = at(&self.conns, conn);
+        let provider = at(&self.providers, conn.provider).id.clone();
+        Key::Rate { provider, connection: conn.id.clone(), scope }
+    }
+
+    /// The models that a target is counted with: those of its quota, or itself alone.
+    pub(crate) fn own_scope(&self, row: &TargetRow) -> LockScope {
+        match self.locks.get(row.quota as usize) {
+            Some((_, Key::Lockout { scope, .. })) => scope.clone(),
+            _ => LockScope::Model(at(&self.models, row.model).clone()),
+        }
+    }
+
+    /// What the settings allow a target: for the connection as a whole, and for its model alone.
+    pub(crate) fn rates(&self, row: &TargetRow, conn: &Conn) -> (Limits, Limits) {
+        let profile = &conn.profile;
+        let model = at(&self.models, row.model).as_str();
+        let own = profile
+            .model_limits
+            .iter()
+            .filter(|(start, _)| model.starts_with(&**start))
+            .max_by_key(|(start, _)| start.len())
+            .map_or(Limits::default(), |(_, limits)| *limits);
+        if profile.per_model { (Limits::default(), own.or(&profile.limits)) } else { (profile.limits, own) }
+    }
+
+    /// Until when the connection's allowance is used up; 0: it is not.
+    pub(crate) fn quota_until(&self, index: u32) -> u64 {
+        if !at(&self.conns, index).word.has(QUOTA) {
+            return 0;
+        }
+        lock(&self.rare).get(&Spot::Conn(index)).map_or(0, |rare| rare.quota_until)
+    }
+
+    /// When a long block may be tried out; 0: never.
+    pub(crate) fn verify_at(&self, spot: Spot) -> u64 {
+        let word = match spot {
+            Spot::Conn(index) => self.conns.get(index as usize).map(|conn| &conn.word),
+            Spot::Own(index) => self.targets.get(index as usize).map(|target| &target.own.word),
+            Spot::Lock(index) => self.locks.get(index as usize).map(|(lock, _)| &lock.word),
+        };
+        if !word.is_some_and(|word| word.has(VERIFY)) {
+            return 0;
+        }
+        lock(&self.rare).get(&spot).map_or(0, |rare| rare.verify_at)
+    }
+
+    /// Takes over what the store says about a connection; `quota`: until when an allowance is used up.
+    pub(crate) fn note_conn(
+        &self,
+        index: u32,
+        record: Option<&Connection>,
+        quota: Option<i64>,
+        store_now: i64,
+        now: Moment,
+    ) {
+        let Some(conn) = self.conns.get(index as usize) else { return };
+        conn.fetched.note(now.mono);
+        let had = conn.word.has(QUOTA | VERIFY);
+        let Some(state) = record else {
+            conn.until.store(0, Relaxed);
+            conn.word.set(0, 0, Blocked::RateLimited, 0);
+            if had {
+                self.forget_rare(Spot::Conn(index));
+            }
+            return;
+        };
+        conn.credential.store(u32::try_from(state.credential).unwrap_or(u32::MAX), Relaxed);
+        let (until, why) = match state.terminal {
+            Some((terminal, _)) => (u64::MAX, Blocked::Terminal(terminal)),
+            None if state.until > store_now => (mono(now, store_now, state.until), rest_reason(state.reason)),
+            None => (0, Blocked::RateLimited),
+        };
+        let rare = Rare {
+            quota_until: quota.map_or(0, |at| mono(now, store_now, at)),
+            verify_at: if state.verify_at > 0 { mono(now, store_now, state.verify_at) } else { 0 },
+        };
+        let flags = flag(!state.clean(), DIRTY)
+            | flag(state.reentry.is_some(), REENTRY)
+            | flag(state.declared, DECLARED)
+            | self.note_rare(Spot::Conn(index), had, rare);
+        conn.until.store(until, Relaxed);
+        conn.word.set(state.epoch, state.level, why, flags);
+    }
+
+    /// Takes over what the store says about a lock.
+    pub(crate) fn note_lock(&self, spot: Spot, record: Option<&Lock>, store_now: i64, now: Moment) {
+        let row = match spot {
+            Spot::Own(index) => self.targets.get(index as usize).map(|target| &target.own),
+            Spot::Lock(index) => self.locks.get(index as usize).map(|(lock, _)| lock),
+            Spot::Conn(_) => None,
+        };
+        let Some(row) = row else { return };
+        row.fetched.note(now.mono);
+        let had = row.word.has(VERIFY);
+        let Some(state) = record else {
+            row.until.store(0, Relaxed);
+            row.word.set(0, 0, Blocked::RateLimited, 0);
+            if had {
+                self.forget_rare(spot);
+            }
+            return;
+        };
+        let until = if state.until > store_now { mono(now, store_now, state.until) } else { 0 };
+        let why = match state.reason {
+            lockout::Reason::NotFound | lockout::Reason::Forbidden => Blocked::ModelNotFound,
+            lockout::Reason::QuotaExhausted => Blocked::ModelQuota,
+            _ => Blocked::ModelLocked,
+        };
+        let verify_at = if state.verify_at > 0 { mono(now, store_now, state.verify_at) } else { 0 };
+        let rare = self.note_rare(spot, had, Rare { quota_until: 0, verify_at });
+        let flags = flag(!state.clean(), DIRTY) | flag(state.declared, DECLARED) | rare;
+        row.until.store(until, Relaxed);
+        row.word.set(state.epoch, 0, why, flags);
+    }
+
+    /// Takes over who holds a connection exclusively.
+    pub(crate) fn note_lease(&self, index: u32, until: Option<i64>, store_now: i64, now: Moment) {
+        if let Some(lease) = self.leases.get(index as usize) {
+            lease.fetched.note(now.mono);
+            lease.until.store(until.map_or(0, |at| mono(now, store_now, at)), Relaxed);
+        }
+    }
+
+    /// Until when somebody holds the connection exclusively; 0: nobody does.
+    pub(crate) fn leased_until(&self, index: u32) -> u64 {
+        self.leases.get(index as usize).map_or(0, |lease| lease.until.load(Relaxed))
+    }
+
+    /// A slot was held for so long. The estimate moves by a sixteenth towards each sample: about the median.
+    pub(crate) fn occupied(&self, conn: u32, held: Duration) {
+        let held = u32::try_from(held.as_millis()).unwrap_or(u32::MAX);
+        let mut all = lock(&self.held_for);
+        let known = all.entry(conn).or_insert(0);
+        let step = (*known / 16).max(1).min(known.abs_diff(held));
+        *known = match *known {
+            0 => held.max(1),
+            known if held > known => known.saturating_add(step),
+            known => known.saturating_sub(step).max(1),
+        };
+    }
+
+    /// When whoever has this place in the queue (from 1) may expect a slot: 1 s to a minute from now.
+    pub(crate) fn slot_due(&self, conn: u32, place: usize, now: Mono) -> u64 {
+        let place = u64::try_from(place).unwrap_or(u64::MAX);
+        // Nothing has ended yet: a guess.
+        let held = lock(&self.held_for).get(&conn).copied().map_or(5_000, u64::from);
+        let ms = place.saturating_mul(held).clamp(1_000, 60_000);
+        now.0.saturating_add(ms * 1_000_000)
+    }
+
+    fn note_rare(&self, spot: Spot, had: bool, rare: Rare) -> u16 {
+        let flags = flag(rare.quota_until > 0, QUOTA) | flag(rare.verify_at > 0, VERIFY);
+        if flags != 0 {
+            lock(&self.rare).insert(spot, rare);
+        } else if had {
+            self.forget_rare(spot);
+        }
+        flags
+    }
+
+    fn forget_rare(&self, spot: Spot) {
+        lock(&self.rare).remove(&spot);
+    }
+
+    /// A row is free: nothing of it stays.
+    pub(crate) fn forget(&self, spot: Spot) {
+        self.forget_rare(spot);
+        if let Spot::Conn(conn) = spot {
+            lock(&self.held_for).remove(&conn);
+        }
+    }
+}
+
+fn flag(on: bool, flag: u16) -> u16 {
+    if on { flag } else { 0 }
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use futures::future::{BoxFuture, FutureExt};
 use omniroute_core::{
-    Failure, FailureKind, Key, ModelId, Moment, Outcome, PermitId, PermitSink, Principal, Purpose,
-    QuotaWindow, SessionId, Unit,
+    Failure, FailureKind, Key, Moment, Outcome, PermitId, PermitSink, Principal, Purpose, QuotaWindow,
+    SessionId, Unit,
 };
 
 use crate::layers::breaker::Verdict;
@@ -14,6 +14,7 @@ use crate::layers::connection::Seen;
 use crate::layers::effect::Effect;
 use crate::limits::rate::Limits;
 use crate::shell::core::Core;
+use crate::shell::learn::Lesson;
 use crate::shell::report;
 use crate::shell::table::Handle;
 
@@ -24,13 +25,13 @@ pub(crate) const SETTLED: u8 = 2;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Held {
     pub(crate) slots: Vec<Key>,
-    pub(crate) rate: Option<(Key, Limits)>,
+    pub(crate) rates: Vec<(Key, Limits)>,
     pub(crate) quota: Vec<(Key, Unit, QuotaWindow)>,
 }
 
 impl Held {
     pub(crate) fn nothing(&self) -> bool {
-        self.slots.is_empty() && self.rate.is_none() && self.quota.is_empty()
+        self.slots.is_empty() && self.rates.is_empty() && self.quota.is_empty()
     }
 }
 
@@ -41,7 +42,7 @@ pub(crate) struct Ticket {
     pub(crate) id: PermitId,
     pub(crate) handle: Handle,
     pub(crate) conn: u32,
-    pub(crate) model: ModelId,
+    pub(crate) model: u32,
     pub(crate) purpose: Purpose,
     pub(crate) consumer: Principal,
     pub(crate) session: Option<SessionId>,
@@ -76,10 +77,11 @@ pub(crate) struct Work {
     /// How long ago, on our clock, the report came; the store's time is reckoned from it.
     pub(crate) at: Moment,
     pub(crate) status: Option<u16>,
-    pub(crate) rule: String,
     pub(crate) clear: bool,
     /// Allowances worth writing down; `resets_at` and `at` are on our wall clock still.
     pub(crate) seen: Vec<Seen>,
+    /// Limits worth writing down.
+    pub(crate) lessons: Vec<Lesson>,
 }
 
 impl Work {
@@ -96,9 +98,9 @@ impl Work {
             failed: true,
             at,
             status: None,
-            rule: String::new(),
             clear: false,
             seen: Vec::new(),
+            lessons: Vec::new(),
         }
     }
 }

@@ -12,7 +12,7 @@ const TRIES: u32 = 64;
 enum Next {
     Keep,
     Check,
-    Put(Vec<u8>, Option<i64>),
+    Put(Bytes, Option<i64>),
     Delete,
 }
 
@@ -52,12 +52,17 @@ impl Draft {
         }
     }
 
+    /// The key at a place.
+    pub(crate) fn key(&self, at: usize) -> Option<&Key> {
+        self.parts.get(at).map(|part| &part.key)
+    }
+
     /// Writes a value; what a newer version had appended is kept. Nothing is written if the bytes stay the same.
     pub(crate) fn put<V: Value>(&mut self, at: usize, value: &V, expires: Option<i64>) {
         let Some(part) = self.parts.get_mut(at) else { return };
         let tail =
             part.record.as_ref().and_then(|record| V::decode(&record.value)).map(|(_, tail)| tail.to_vec());
-        part.next = Next::Put(value.encode(&tail.unwrap_or_default()), expires);
+        part.next = Next::Put(Bytes::from(value.encode(&tail.unwrap_or_default())), expires);
     }
 
     /// Removes a record, if there is one.
@@ -97,7 +102,7 @@ impl Draft {
                     Next::Put(value, expires) => Some(Change::Put {
                         key,
                         expected,
-                        value: Bytes::copy_from_slice(value),
+                        value: value.clone(),
                         expires: expires.map(UnixMs),
                     }),
                 }

@@ -8,7 +8,10 @@ use crate::shell::admit::*;
 use crate::shell::core::{Core, Row, lock};
 use crate::shell::denial::{Blocked, Refusal};
 use crate::shell::report::locks;
-use crate::shell::table::{CLOSED, DEGRADED, FLAG_REENTRY, HALF_OPEN, Handle, NONE, Table};
+use crate::shell::table::{
+    CLOSED, Conn, DEGRADED, HALF_OPEN, Handle, LEARNED, NONE, REENTRY, Table, TargetRow,
+};
+use crate::shell::wait::Line;
 
 /// What a candidate looks like from here.
 pub(crate) enum Weighed {
@@ -18,32 +21,41 @@ pub(crate) enum Weighed {
 }
 
 /// Keys of what is remembered and has grown old.
-pub(crate) fn stale(core: &Core, picks: &[Handle], cx: &AdmitContext, now: Moment) -> Vec<(Key, Row)> {
-    let table = core.table();
+pub(crate) fn stale(
+    core: &Core,
+    table: &Table,
+    picks: &[Handle],
+    cx: &AdmitContext,
+    now: Moment,
+) -> Vec<(Key, Row)> {
     let mut wanted: Vec<(Key, Row)> = Vec::new();
     let mut breakers: Vec<u32> = Vec::new();
     let leases = core.config.lease.enabled && cx.lease.is_none();
     for pick in picks {
         let Some((row, conn, breaker)) = table.rows(*pick) else { continue };
-        if conn.seen.stale(now.mono, core.max_age) {
+        if conn.fetched.stale(now.mono, core.max_age) {
             wanted.push((table.conn_key(row.conn), Row::Conn(row.conn)));
         }
-        if row.own.seen.stale(now.mono, core.max_age) {
+        if row.own.fetched.stale(now.mono, core.max_age) {
             wanted.push((table.own_lock_key(row), Row::Own(pick.index)));
         }
         for shared in [row.quota, row.wide] {
             if shared != NONE
                 && let Some((lock, key)) = table.locks.get(shared as usize)
-                && lock.seen.stale(now.mono, core.max_age)
+                && lock.fetched.stale(now.mono, core.max_age)
             {
                 wanted.push((key.clone(), Row::Lock(shared)));
             }
         }
-        if breaker.seen.stale(now.mono, core.max_age) && !breakers.contains(&conn.breaker) {
-            breakers.push(conn.breaker);
-            wanted.push((table.breaker_key(conn.breaker), Row::Breaker(conn.breaker)));
+        let breaker_at = conn.profile.breaker;
+        if breaker.fetched.stale(now.mono, core.max_age) && !breakers.contains(&breaker_at) {
+            breakers.push(breaker_at);
+            wanted.push((table.breaker_key(breaker_at), Row::Breaker(breaker_at)));
         }
-        if leases && conn.lease_seen.stale(now.mono, core.max_age) {
+        if leases
+            && let Some(lease) = table.leases.get(row.conn as usize)
+            && lease.fetched.stale(now.mono, core.max_age)
+        {
             wanted.push((table.lease_key(row.conn), Row::Lease(row.conn)));
         }
     }
@@ -58,15 +70,15 @@ pub(crate) fn stale(core: &Core, picks: &[Handle], cx: &AdmitContext, now: Momen
 /// The first candidate from `next` on that can be granted or tried to reserve; refusals of those before it.
 pub(crate) fn first(
     core: &Core,
+    table: &Table,
     picks: &[Handle],
     cx: &AdmitContext,
     now: Moment,
     next: usize,
     refusals: &mut Vec<Refusal>,
 ) -> Option<(usize, bool)> {
-    let table = core.table();
     for (position, pick) in picks.iter().enumerate().skip(next) {
-        match weigh(core, &table, *pick, cx, now) {
+        match weigh(core, table, *pick, cx, now) {
             Weighed::Free => return Some((position, false)),
             Weighed::Reserve => return Some((position, true)),
             Weighed::Blocked(reason, at) => {
@@ -85,8 +97,8 @@ pub(crate) fn weigh(core: &Core, table: &Table, pick: Handle, cx: &AdmitContext,
     if conn.profile.disabled {
         return Weighed::Blocked(Blocked::Disabled, None);
     }
-    let leased = conn.lease_until.load(Relaxed);
-    if core.config.lease.enabled && cx.lease.is_none() && leased > now.mono.0 {
+    let leased = table.leased_until(row.conn);
+    if cx.lease.is_none() && leased > now.mono.0 {
         return Weighed::Blocked(Blocked::LeaseHeld, Some(leased));
     }
     if cx.purpose != Purpose::Production {
@@ -100,7 +112,7 @@ pub(crate) fn weigh(core: &Core, table: &Table, pick: Handle, cx: &AdmitContext,
     if let Some((reason, until)) = locked {
         return Weighed::Blocked(reason, Some(until));
     }
-    let quota = conn.quota_until.load(Relaxed);
+    let quota = table.quota_until(row.conn);
     if quota > now.mono.0 {
         return Weighed::Blocked(Blocked::QuotaExhausted, Some(quota));
     }
@@ -117,35 +129,49 @@ pub(crate) fn weigh(core: &Core, table: &Table, pick: Handle, cx: &AdmitContext,
             Some(false) => {}
         }
     }
-    if core.waiting.ahead(row.conn, cx.waiter) {
-        return Weighed::Blocked(Blocked::Slots, None);
-    }
-    match breaker.state.load(Relaxed) {
-        CLOSED | DEGRADED => {}
-        _ => {
-            let until = breaker.until.load(Relaxed);
-            if until > now.mono.0 {
-                // A probe may end any moment: nobody is sent away for longer than five seconds because of it.
-                let held = breaker.state.load(Relaxed) == HALF_OPEN;
-                let until = if held { until.min(now.mono.0.saturating_add(5_000_000_000)) } else { until };
-                return Weighed::Blocked(Blocked::Breaker, Some(until).filter(|at| *at != u64::MAX));
-            }
-            return Weighed::Reserve;
+    let state = breaker.state.load(Relaxed);
+    let shut = state != CLOSED && state != DEGRADED;
+    if shut {
+        let until = breaker.until.load(Relaxed);
+        if until > now.mono.0 {
+            // A probe may end any moment: nobody is sent away for longer than five seconds because of it.
+            let soon = now.mono.0.saturating_add(5_000_000_000);
+            let until = if state == HALF_OPEN { until.min(soon) } else { until };
+            return Weighed::Blocked(Blocked::Breaker, Some(until).filter(|at| *at != u64::MAX));
         }
-    }
-    if let Some((limit, next)) = breaker.ramp(now.mono, &core.config.breaker)
+    } else if let Some((limit, next)) = breaker.ramp(now.mono, &core.config.breaker)
         && breaker.in_flight.load(Relaxed) >= limit
     {
         return Weighed::Blocked(Blocked::ProviderRamp, Some(next));
     }
-    let limits = &conn.profile.limits;
-    let slots = &core.config.slots;
-    let counted = slots.global.is_some()
+    // Those who wait for what is to be had now come first.
+    if core.waiting.ahead(Line::Breaker(conn.profile.breaker), cx.waiter) {
+        let soon = now.mono.0.saturating_add(1_000_000_000);
+        return Weighed::Blocked(if shut { Blocked::Breaker } else { Blocked::ProviderRamp }, Some(soon));
+    }
+    if core.waiting.ahead(Line::Conn(row.conn), cx.waiter) {
+        // Whoever waits already is counted among those who wait.
+        let place = core.waiting.queued(Line::Conn(row.conn)) + usize::from(cx.waiter.is_none());
+        return Weighed::Blocked(Blocked::Slots, Some(table.slot_due(row.conn, place, now.mono)));
+    }
+    if shut {
+        return Weighed::Reserve;
+    }
+    if counted(core, table, row, conn, cx, now) { Weighed::Reserve } else { Weighed::Free }
+}
+
+/// Whether an attempt has to be written down somewhere before it starts.
+fn counted(core: &Core, table: &Table, row: &TargetRow, conn: &Conn, cx: &AdmitContext, now: Moment) -> bool {
+    let (limits, slots) = (&conn.profile.limits, &core.config.slots);
+    slots.global.is_some()
         || slots.per_provider.is_some()
         || limits.concurrent().is_some()
         || limits.counts()
-        || conn.flag(FLAG_REENTRY)
+        || (!conn.profile.model_limits.is_empty() && table.rates(row, conn).1.counts())
+        || conn.word.has(REENTRY)
         || cx.lease.is_some()
-        || !core.pools.read().unwrap_or_else(std::sync::PoisonError::into_inner).is_empty();
-    if counted { Weighed::Reserve } else { Weighed::Free }
+        || (!table.pools_of.is_empty() && table.pools_of.contains_key(&row.conn))
+        || (conn.word.has(LEARNED)
+            && (core.learning.scarce(row.conn, None, now.mono)
+                || core.learning.scarce(row.conn, Some(table.own_scope(row)), now.mono)))
 }

@@ -53,35 +53,33 @@ impl Blocking {
         receiver.await.unwrap_or_else(|_| Err(dropped()))
     }
 
-    /// As [`Blocking::run`], but gives up waiting after `limit`; the job goes on.
-    #[cfg(any(test, feature = "store-redis"))]
-    pub(crate) async fn run_within<T: Send + 'static>(
-        &self,
-        clock: &dyn omniroute_core::Clock,
-        limit: Duration,
-        job: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        use std::task::Poll;
-
-        use futures::FutureExt;
-
-        let until = clock.now().mono.after(limit);
-        let mut done = Box::pin(self.run(job));
-        let mut timer = None;
-        futures::future::poll_fn(move |cx| {
-            if let Poll::Ready(result) = done.poll_unpin(cx) {
-                return Poll::Ready(result);
-            }
-            let timer = timer.get_or_insert_with(|| clock.sleep_until(until));
-            timer.poll_unpin(cx).map(|()| Err(timed_out(limit)))
-        })
-        .await
-    }
-
     /// Runs a job that nobody waits for.
     pub(crate) fn start(&self, job: impl FnOnce() + Send + 'static) {
         self.offload.run(Box::new(job));
     }
+}
+
+/// Waits for an answer, but not longer than `limit`. None: it did not come in time.
+#[cfg(any(test, feature = "store-redis"))]
+pub(crate) async fn within<T>(
+    clock: &dyn omniroute_core::Clock,
+    limit: Duration,
+    mut answer: impl Future<Output = T> + Unpin,
+) -> Option<T> {
+    use std::task::Poll;
+
+    use futures::FutureExt;
+
+    let until = clock.now().mono.after(limit);
+    let mut timer = None;
+    futures::future::poll_fn(move |cx| {
+        if let Poll::Ready(result) = answer.poll_unpin(cx) {
+            return Poll::Ready(Some(result));
+        }
+        let timer = timer.get_or_insert_with(|| clock.sleep_until(until));
+        timer.poll_unpin(cx).map(|()| None)
+    })
+    .await
 }
 
 /// What a caller is told when the offload threw its job away.
@@ -155,9 +153,10 @@ mod tests {
 
         let stuck = Blocking::new(Arc::new(Stuck), long).unwrap();
         let clock = VirtualClock::default();
-        let mut call = Box::pin(stuck.run_within(&clock, long, || Ok(1)));
+        let mut call = Box::pin(within(&clock, long, Box::pin(stuck.run(|| Ok(1)))));
         assert_eq!((&mut call).now_or_never(), None);
         clock.advance(long);
-        assert_eq!(call.now_or_never(), Some(Err(StoreError::Timeout(5_000))));
+        assert_eq!(call.now_or_never(), Some(None));
+        assert_eq!(timed_out(long), StoreError::Timeout(5_000));
     }
 }

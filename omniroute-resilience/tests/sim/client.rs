@@ -1,23 +1,24 @@
 //! One client request, from its arrival to its end: a simple router in front, attempts one after the other.
 
+mod attempt;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 
 use futures::FutureExt;
 use futures::future::{Either, poll_fn, select};
-use omniroute_core::{Failure, FailureKind, Grant, Mono, Permit, Phase, Purpose, Scope, Target};
-
+use omniroute_core::{Mono, Permit, Purpose, Target};
 use omniroute_resilience::{Budget, OwnerHash};
 
+use crate::sim::client::attempt::Ended;
 use crate::sim::dice::Dice;
-use crate::sim::facts::{Attempt, Blame, Cause, Special, What};
+use crate::sim::facts::{Cause, What};
 use crate::sim::log::Log;
 use crate::sim::plan::{Plan, Routing};
 use crate::sim::subject::{Ask, Refusal, Subject, ids};
 use crate::sim::time::Time;
-use crate::sim::world::{Reply, World};
+use crate::sim::world::World;
 
 /// What one client wants. Everything about it is drawn at its arrival, so that the oracle meets the same request.
 #[derive(Debug, Clone)]
@@ -87,6 +88,7 @@ pub(crate) struct Done {
     pub(crate) possible: bool,
     pub(crate) answered: bool,
     pub(crate) waited: i64,
+    pub(crate) host: usize,
     pub(crate) consumer: usize,
     pub(crate) session: Option<u64>,
     pub(crate) account: Option<usize>,
@@ -110,7 +112,7 @@ impl Scene {
         self.world().target(account, model)
     }
 
-    fn world(&self) -> MutexGuard<'_, World> {
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -179,6 +181,7 @@ impl Scene {
             possible: possible && counts,
             answered,
             waited: self.time.ms() - request.arrives,
+            host: request.host,
             consumer: request.consumer,
             session: request.session,
             account,
@@ -268,76 +271,24 @@ impl Scene {
     }
 
     async fn admit(&self, request: &Request, ask: &Ask) -> Option<Result<Permit, Refusal>> {
+        let began = self.time.ms();
         let admit = self.caused(Cause::Admit, self.subject.admit(request.host, ask)).boxed_local();
         let late = self.time.sleep_until(request.deadline);
         match select(admit, late).await {
-            Either::Left((answer, _)) => Some(answer),
+            Either::Left((answer, _)) => {
+                let took = self.time.ms() - began;
+                if self.plan.prompt.is_some_and(|prompt| took > prompt) {
+                    let text = format!("request {} was kept waiting for {took} ms", request.number);
+                    self.log.lock().watch.broke("hang", self.time.ms(), text);
+                }
+                Some(answer)
+            }
             Either::Right(_) => None,
         }
     }
 
-    async fn attempt(&self, request: &Request, permit: Permit, account: usize) -> Ended {
-        let (attempt, special) = describe(permit.grant(), self.time.ms());
-        self.log.note(What::Granted { attempt, host: request.host, request: request.number, special });
-        let mut guard =
-            Running { scene: self, host: request.host, attempt, permit: Some(permit), called: false };
-        let allowed = {
-            let permit = guard.permit.as_ref().expect("the permit is there until it is reported");
-            permit.check().await.is_ok()
-        };
-        if !allowed {
-            return Ended::Failed;
-        }
-        self.log.note(What::Sent { attempt, special });
-        let at = self.time.ms();
-        let wall = self.time.moment(request.host).wall.0 - at;
-        let reply = {
-            let mut dice = self.dice.borrow_mut();
-            self.world().call(
-                (account, request.model),
-                (request.hostile, attempt.production),
-                at,
-                wall,
-                &mut dice,
-            )
-        };
-        guard.called = true;
-        let teaches = request.purpose == Purpose::Production && !request.hostile;
-        self.score.borrow_mut().attempts += u64::from(teaches);
-        let (ends, failure) = match reply {
-            Reply::Content => (self.world().arrives(account, at, at + request.service()), None),
-            Reply::Fails(after, failure) => (at + after, Some(failure)),
-            Reply::Nothing => (at + self.plan.readiness, Some(silence())),
-        };
-        if ends > request.deadline {
-            self.time.sleep_until(request.deadline).await;
-            let failure =
-                Failure::local(FailureKind::Timeout, "deadline_exceeded", "the caller's time is up");
-            if self.dice.borrow_mut().chance(500_000) {
-                guard.report(Some(failure)).await;
-            }
-            return Ended::Late;
-        }
-        self.time.sleep_until(ends).await;
-        if let Some(failure) = failure {
-            self.log.note(What::Answered { attempt, failure: Some(failure.kind) });
-            self.score.borrow_mut().failed += u64::from(teaches);
-            guard.report(Some(failure)).await;
-            return Ended::Failed;
-        }
-        self.log.note(What::Answered { attempt, failure: None });
-        guard.first_content().await;
-        if request.stream {
-            let now = self.time.ms();
-            let end = self.world().arrives(account, now, now + request.rest);
-            guard.stream(end - now).await;
-        }
-        guard.report(None).await;
-        Ended::Content
-    }
-
     /// Runs a future so that changes of records during its steps carry this cause.
-    fn caused<'a, T: 'a>(
+    pub(crate) fn caused<'a, T: 'a>(
         &'a self,
         cause: Cause,
         work: impl Future<Output = T> + 'a,
@@ -350,142 +301,4 @@ impl Scene {
             answer
         })
     }
-}
-
-enum Ended {
-    Content,
-    Failed,
-    Late,
-}
-
-/// An attempt that runs. Dropped without a report, its permit is dropped too, and that is noted.
-struct Running<'a> {
-    scene: &'a Scene,
-    host: usize,
-    attempt: Attempt,
-    permit: Option<Permit>,
-    called: bool,
-}
-
-impl Running<'_> {
-    async fn first_content(&mut self) {
-        let permit = self.permit.as_ref().expect("the permit is there until it is reported");
-        self.scene.caused(Cause::Success(self.attempt), permit.first_content()).await;
-    }
-
-    /// Pieces arrive until the end; the permit hears of each.
-    async fn stream(&mut self, ms: i64) {
-        let end = self.scene.time.ms() + ms;
-        let mut piece = self.scene.time.sleep(5_000.min(ms)).boxed_local();
-        loop {
-            poll_fn(|cx| {
-                let before = self.scene.log.cause(Cause::None);
-                if let Some(permit) = self.permit.as_mut() {
-                    permit.touch(cx);
-                }
-                self.scene.log.cause(before);
-                match piece.as_mut().poll(cx) {
-                    Poll::Ready(()) => Poll::Ready(()),
-                    Poll::Pending => Poll::Pending,
-                }
-            })
-            .await;
-            let now = self.scene.time.ms();
-            if now >= end {
-                return;
-            }
-            piece = self.scene.time.sleep(5_000.min(end - now)).boxed_local();
-        }
-    }
-
-    async fn report(mut self, failure: Option<Failure>) {
-        let permit = self.permit.take().expect("the permit is there until it is reported");
-        let host_moment = self.scene.time.moment(self.host);
-        let mut outcome = permit.outcome(host_moment);
-        let cause = match &failure {
-            None => Cause::Success(self.attempt),
-            Some(failure) => {
-                let blame = Blame { status: failure.status.unwrap_or(0), local: failure.origin_local };
-                if self.attempt.production
-                    && failure.declared
-                    && failure.scope == Scope::Connection
-                    && let Some(until) = failure.retry_at
-                    && until.0 > host_moment.wall.0
-                {
-                    let until = until.0.min(host_moment.wall.0 + 31 * 86_400_000);
-                    self.scene.log.lock().watch.expect_rest(self.attempt.permit, until);
-                }
-                Cause::Failure(self.attempt, failure.kind, blame)
-            }
-        };
-        outcome.failure = failure;
-        self.end_call(outcome.failure.is_none());
-        // What the report began is finished by others if this future is dropped; the fact is the same.
-        let attempt = self.attempt;
-        let work = self.scene.caused(cause, async move { permit.report(outcome).await });
-        let mut noted = Noted { scene: self.scene, attempt, done: false };
-        work.await;
-        noted.note();
-    }
-
-    fn end_call(&mut self, content: bool) {
-        if std::mem::replace(&mut self.called, false) {
-            self.scene.world().over(self.attempt.account, self.scene.time.ms(), content);
-        }
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.end_call(false);
-        if let Some(permit) = self.permit.take() {
-            let before = self.scene.log.cause(Cause::Drop(self.attempt));
-            drop(permit);
-            self.scene.log.cause(before);
-            self.scene.log.note(What::Settled { attempt: self.attempt, reported: false });
-        }
-    }
-}
-
-/// Notes the end of a report exactly once, also if its future is dropped on the way.
-struct Noted<'a> {
-    scene: &'a Scene,
-    attempt: Attempt,
-    done: bool,
-}
-
-impl Noted<'_> {
-    fn note(&mut self) {
-        self.done = true;
-        self.scene.log.note(What::Settled { attempt: self.attempt, reported: true });
-    }
-}
-
-impl Drop for Noted<'_> {
-    fn drop(&mut self) {
-        if !self.done {
-            self.scene.log.note(What::Settled { attempt: self.attempt, reported: false });
-        }
-    }
-}
-
-fn describe(grant: &Grant, at: i64) -> (Attempt, Special) {
-    let (vendor, account, model) = ids(&grant.target);
-    let production = grant.purpose == Purpose::Production;
-    let attempt = Attempt { permit: grant.id, account, vendor, model, at, production };
-    let special = Special {
-        probe: grant.probe,
-        verification: grant.verification,
-        last_resort: grant.last_resort,
-        fence: grant.fence,
-    };
-    (attempt, special)
-}
-
-/// Headers came, then nothing until our patience ended.
-fn silence() -> Failure {
-    let mut failure = Failure::new(FailureKind::Timeout, Scope::Provider, "no content in time");
-    failure.status = Some(504);
-    failure.phase = Phase::BeforeFirstContent;
-    failure
 }

@@ -3,6 +3,9 @@
 use std::hash::{Hash, Hasher};
 
 use omniroute_core::{FailureKind, PermitId};
+use omniroute_resilience::layers::breaker::{self, Breaker};
+use omniroute_resilience::layers::connection::Connection;
+use omniroute_resilience::layers::lockout::Lock;
 
 /// Who is meant: numbers of the world, not names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -196,4 +199,40 @@ impl Hasher for Trace {
     fn write_u16(&mut self, n: u16) {
         self.write_u64(u64::from(n));
     }
+}
+
+/// A breaker of the library, as facts show it.
+pub(crate) fn see_breaker(b: &Breaker) -> BreakerSeen {
+    let state = match b.state {
+        breaker::State::Closed => 0,
+        breaker::State::Degraded => 1,
+        breaker::State::Open => 2,
+        breaker::State::HalfOpen => 3,
+    };
+    BreakerSeen {
+        state,
+        forced: 0,
+        generation: b.generation,
+        open_until: b.open_until,
+        cycle: u64::from(b.cycle),
+        inconclusive: u64::from(b.inconclusive),
+        probe: b.probe.map(|probe| (probe.permit.process, probe.permit.number, probe.lease_until)),
+    }
+}
+
+/// A connection of the library, as facts show it.
+pub(crate) fn see_account(c: &Connection) -> AccountSeen {
+    AccountSeen {
+        epoch: c.epoch,
+        until: c.until,
+        declared: c.declared,
+        level: u64::from(c.level),
+        terminal: c.terminal.map_or(0, |(state, _)| 1 + state as u64),
+        credential: c.credential,
+    }
+}
+
+/// A lock of the library, as facts show it.
+pub(crate) fn see_lock(l: &Lock) -> LockSeen {
+    LockSeen { epoch: l.epoch, until: l.until, declared: l.declared, count: u64::from(l.count) }
 }

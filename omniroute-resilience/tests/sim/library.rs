@@ -43,6 +43,7 @@ pub(crate) struct Library {
     started: RefCell<u64>,
     specs: Vec<ConnectionSpec>,
     targets: Vec<Vec<Target>>,
+    vendors: usize,
 }
 
 /// The memory store, shared by simulated processes.
@@ -89,6 +90,7 @@ impl Library {
             started: RefCell::default(),
             specs,
             targets,
+            vendors: world.classes.len(),
         };
         let processes = (1..=props.plan.hosts).map(|host| library.process(host)).collect();
         library.processes.replace(processes);
@@ -184,7 +186,7 @@ impl Subject for Library {
             if let Some(number) = ask.session {
                 let session = session(number);
                 // The session's vendor comes first, and there its pin.
-                let vendor = usize::try_from(number).unwrap_or(0) % self.vendors();
+                let vendor = usize::try_from(number).unwrap_or(0) % self.vendors;
                 targets.sort_by_key(|target| ids(target).0 != vendor);
                 let pinned = match targets.first().filter(|target| ids(target).0 == vendor).cloned() {
                     Some(target) => {
@@ -245,7 +247,7 @@ impl Subject for Library {
         async move {
             let Some(number) = ask.session else { return };
             let (process, consumer, session) = (self.on(host), consumer(ask.consumer), session(number));
-            let home = usize::try_from(number).unwrap_or(0) % self.vendors();
+            let home = usize::try_from(number).unwrap_or(0) % self.vendors;
             if ids(target).0 != home {
                 return;
             }
@@ -266,12 +268,6 @@ impl Subject for Library {
             }
         }
         .boxed_local()
-    }
-}
-
-impl Library {
-    fn vendors(&self) -> usize {
-        self.targets.iter().flatten().map(|target| ids(target).0 + 1).max().unwrap_or(1)
     }
 }
 
@@ -301,6 +297,8 @@ impl Stage for LibraryStage {
     }
 
     fn idle(&self) -> Vec<(&'static str, String)> {
+        // What is flushed here must not wait for a slow store: time has ended.
+        self.0.shared.slow(0);
         let mut found = Vec::new();
         for (host, process) in self.0.processes.borrow().iter().enumerate() {
             let host = host + 1;

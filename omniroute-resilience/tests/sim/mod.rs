@@ -3,6 +3,7 @@
 
 pub(crate) mod client;
 pub(crate) mod dice;
+pub(crate) mod direct;
 pub(crate) mod facts;
 pub(crate) mod invariants;
 pub(crate) mod library;

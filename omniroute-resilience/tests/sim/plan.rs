@@ -90,6 +90,8 @@ pub(crate) struct Plan {
     pub(crate) crowd: Option<(i64, u64)>,
     /// Declared limit of calls at once, told to the library.
     pub(crate) tell_caps: bool,
+    /// No admission takes longer, ms, whatever the store does: there is always somebody to serve it.
+    pub(crate) prompt: Option<i64>,
     /// Owners of exclusive leases; 0: none.
     pub(crate) owners: usize,
     /// A newer version of the library writes more into its records on odd hosts.
@@ -122,6 +124,7 @@ impl Default for Plan {
             events: Vec::new(),
             crowd: None,
             tell_caps: false,
+            prompt: None,
             owners: 0,
             mixed: false,
             config: Config::default(),

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use crate::sim::client::Scene;
+use crate::sim::direct::Direct;
 use crate::sim::plan::Event;
 use crate::sim::run::Props;
-use crate::sim::subject::{Direct, Steps, Subject};
+use crate::sim::subject::{Steps, Subject};
 use crate::sim::time::Spawner;
 
 /// The tested thing with everything around it.

@@ -1,5 +1,7 @@
 //! Vendors, accounts and what is wrong with them when. Knows the truth; the library only sees the answers.
 
+use std::sync::Arc;
+
 use omniroute_core::{Evidence, Failure, FailureKind, Phase, QuotaWindow, Scope, Target, UnixMs};
 use omniroute_resilience::Class;
 
@@ -72,6 +74,8 @@ pub(crate) struct World {
     pub(crate) accounts: Vec<Account>,
     /// How many models every vendor has.
     pub(crate) models: usize,
+    /// By account, then model.
+    targets: Arc<Vec<Vec<Target>>>,
 }
 
 impl World {
@@ -87,7 +91,11 @@ impl World {
             calls: Vec::new(),
             served: Vec::new(),
         };
-        World { classes, accounts: (0..accounts).map(account).collect(), models }
+        let target = |account: usize, model| {
+            Target::new(format!("v{}", account % vendors), format!("c{account}"), format!("m{model}"))
+        };
+        let targets = (0..accounts).map(|n| (0..models).map(|model| target(n, model)).collect()).collect();
+        World { classes, accounts: (0..accounts).map(account).collect(), models, targets: Arc::new(targets) }
     }
 
     /// Something is wrong with an account for a while.
@@ -111,8 +119,7 @@ impl World {
 
     /// The target of an account and a model.
     pub(crate) fn target(&self, account: usize, model: usize) -> Target {
-        let vendor = self.accounts[account].vendor;
-        Target::new(format!("v{vendor}"), format!("c{account}"), format!("m{model}"))
+        self.targets[account][model].clone()
     }
 
     /// Whether an account would serve a model at a time, apart from chance.

@@ -1,8 +1,10 @@
 //! Lengths, freshness, terminal states, slow start and decay of one connection; a plain model beside it.
 
+use omniroute_core::QuotaWindow;
 use proptest::prelude::*;
 
 use super::*;
+use crate::codec::Value;
 use crate::config::{Class, Config};
 use crate::rng::Rng;
 

@@ -15,13 +15,16 @@ pub struct RedisConfig {
     pub url: String,
     /// Whose records. 1 to 64 letters, digits, `.`, `_`, `-`. Default `default`.
     pub namespace: String,
-    /// Longest wait for a connection. Default 250 ms; 1 ms to 1 min.
+    /// Longest wait for a connection. Default 250 ms; 1 ms to 1 min. Calls do not wait for it, opening the store
+    /// does.
     pub connect: Span,
-    /// Longest wait for an answer. Default 50 ms; 1 ms to 1 min.
+    /// Longest wait for an answer, and longest time that a call takes from beginning to end, whatever happens to
+    /// the server. Default 50 ms; 1 ms to 1 min.
     pub command: Span,
-    /// Longest wait for one of the connections to be free. Default 20 ms; 0 to 1 min.
+    /// Longest wait of listings and of coming back for one of the connections to be free. Default 20 ms; 0 to
+    /// 1 min.
     pub queue: Span,
-    /// Connections at once. Default 4; 1 to 64.
+    /// Connections at once. Calls that find all of them busy share the next exchange. Default 4; 1 to 64.
     pub connections: u32,
     /// The server keeps every acknowledged write over a crash (`appendonly yes`, `appendfsync always`). It is asked
     /// when the store is opened, where it may be asked; else this is believed. Default off.

@@ -1,4 +1,5 @@
-//! Processes that were apart come back in any order, more than once, with lost answers: always the same state.
+//! Processes that were apart come back in any order, more than once, with lost and late messages: always the same
+//! state, and every amount counted once.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +8,22 @@ use proptest::prelude::*;
 use super::super::local::Local;
 use super::*;
 
-/// A set of small numbers as bits: joining is union, so the expected state is easy to say.
+/// Amounts: what came to the base is added. Without a common start the greater one stays.
 #[derive(Debug)]
-struct Union;
-impl Join for Union {
+struct Sum;
+impl Join for Sum {
     fn join(&self, _: &Key, a: &Joined, b: &Joined) -> Joined {
-        let bits = |joined: &Joined| joined.value.first().copied().unwrap_or(0);
-        Joined { expires: a.expires.max(b.expires), value: Bytes::from(vec![bits(a) | bits(b)]) }
+        a.max(b).clone()
+    }
+
+    fn rebase(
+        &self,
+        _: &Key,
+        base: Option<&Joined>,
+        ours: Option<&Joined>,
+        theirs: Option<&Joined>,
+    ) -> Option<Joined> {
+        Some(joined(number(theirs) + number(ours) - number(base)))
     }
 }
 
@@ -26,18 +36,35 @@ impl Join for LastWins {
     }
 }
 
+fn number(joined: Option<&Joined>) -> u32 {
+    joined.map_or(0, |joined| u32::from_le_bytes(*joined.value.first_chunk().unwrap()))
+}
+
+fn joined(number: u32) -> Joined {
+    Joined { expires: None, value: Bytes::copy_from_slice(&number.to_le_bytes()) }
+}
+
+/// What happens to the next message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Post {
+    Arrives,
+    /// It is taken in, the answer is lost.
+    AnswerLost,
+    /// It is on its way while the process gives up waiting, and taken in later, if it still fits.
+    Late,
+    Lost,
+}
+
 #[derive(Debug, Default, Clone)]
 struct Fake {
     records: BTreeMap<Key, Record>,
     version: u64,
+    post: Vec<Post>,
+    late: Vec<Vec<Change>>,
 }
 
-impl Server for Fake {
-    fn get(&mut self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
-        Ok(keys.iter().map(|key| self.records.get(key).cloned()).collect())
-    }
-
-    fn commit(&mut self, changes: &[Change]) -> Result<Commit, StoreError> {
+impl Fake {
+    fn take_in(&mut self, changes: &[Change]) -> Commit {
         let found = |change: &Change| self.records.get(change.key()).cloned();
         let conflicts: Vec<_> = changes
             .iter()
@@ -45,7 +72,7 @@ impl Server for Fake {
             .map(|change| (change.key().clone(), found(change)))
             .collect();
         if !conflicts.is_empty() {
-            return Ok(Commit::Conflict(conflicts));
+            return Commit::Conflict(conflicts);
         }
         self.version += 2;
         for change in changes {
@@ -54,7 +81,29 @@ impl Server for Fake {
                 None => self.records.remove(change.key()),
             };
         }
-        Ok(Commit::Done(self.version))
+        Commit::Done(self.version)
+    }
+
+    fn deliver_late(&mut self) {
+        for changes in std::mem::take(&mut self.late) {
+            self.take_in(&changes);
+        }
+    }
+}
+
+impl Server for Fake {
+    fn get(&mut self, keys: &[Key]) -> Result<(Vec<Option<Record>>, UnixMs), StoreError> {
+        Ok((keys.iter().map(|key| self.records.get(key).cloned()).collect(), UnixMs(0)))
+    }
+
+    fn commit(&mut self, changes: &[Change]) -> Result<Commit, StoreError> {
+        match self.post.pop().unwrap_or(Post::Arrives) {
+            Post::Arrives => return Ok(self.take_in(changes)),
+            Post::AnswerLost => drop(self.take_in(changes)),
+            Post::Late => self.late.push(changes.to_vec()),
+            Post::Lost => {}
+        }
+        Err(StoreError::Timeout(50))
     }
 }
 
@@ -62,118 +111,151 @@ fn key(n: u8) -> Key {
     Key::Meta(n.to_string().into())
 }
 
-/// Each process adds bits to some keys while it is apart.
-fn apart(server: &Fake, bits: &[(u8, u8)]) -> Local {
-    let mut local = Local::new(100);
-    for (key, record) in &server.records {
-        local.learn(key, Some(record), server.version);
-    }
-    for (n, bit) in bits {
-        let old = local.get(&key(*n), UnixMs(0));
-        let value = old.as_ref().and_then(|record| record.value.first().copied()).unwrap_or(0) | (1 << bit);
-        let put = Change::Put {
-            key: key(*n),
-            expected: old.map(|record| record.version),
-            value: Bytes::from(vec![value]),
-            expires: None,
-        };
-        local.commit(&[put], None, UnixMs(0)).unwrap();
-    }
-    local
+struct Process {
+    local: Local,
+    mark: Mark,
 }
 
-fn rejoin(server: &mut Fake, local: &mut Local, join: &dyn Join, lose_answer: bool) {
-    for (told, theirs) in tell(server, &local.pending(100), join).unwrap() {
-        if !lose_answer {
-            local.settle(&told, theirs.as_ref());
+impl Process {
+    fn new(server: &Fake, number: u64) -> Process {
+        let mut local = Local::new(100);
+        for (key, record) in &server.records {
+            local.learn(key, Some(record), server.version);
+        }
+        Process { local, mark: Mark::new(number) }
+    }
+
+    /// Adds to a record while apart.
+    fn add(&mut self, n: u8, amount: u32) {
+        let old = self.local.get(&key(n), UnixMs(0));
+        let value = joined(number(old.as_ref().map(Joined::from).as_ref()) + amount).value;
+        let expected = old.map(|record| record.version);
+        let put = Change::Put { key: key(n), expected, value, expires: None };
+        self.local.commit(&[put], None, UnixMs(0)).unwrap();
+    }
+
+    fn rejoin(&mut self, server: &mut Fake, join: &dyn Join) {
+        let pending = self.local.pending(100);
+        if let Ok(told) = tell(server, &mut self.mark, &pending, join) {
+            for (told, theirs) in told.settled {
+                self.local.settle(&told, theirs.as_ref());
+            }
         }
     }
 }
 
-/// Runs the processes in an order, some of them twice, and gives what the server holds in the end.
-fn play(
-    start: &Fake,
-    work: &[Vec<(u8, u8)>],
-    order: &[(usize, bool)],
-    join: &dyn Join,
-) -> BTreeMap<Key, Bytes> {
-    let mut server = start.clone();
-    let mut locals: Vec<Local> = work.iter().map(|bits| apart(start, bits)).collect();
-    for (who, lose_answer) in order {
-        let who = who % locals.len();
-        rejoin(&mut server, &mut locals[who], join, *lose_answer);
+#[derive(Debug, Clone)]
+enum Step {
+    Add(usize, u8, u32),
+    Rejoin(usize, Vec<Post>),
+    Late,
+}
+
+/// Plays the steps, brings all back in the end, and gives the amounts the server then holds.
+fn play(steps: &[Step], join: &dyn Join, forgetful: bool) -> BTreeMap<Key, u32> {
+    let mut server = start();
+    let mut processes: Vec<Process> = (0..3).map(|n| Process::new(&server, n)).collect();
+    for step in steps {
+        match step {
+            Step::Add(who, n, amount) => processes[*who].add(*n, *amount),
+            Step::Rejoin(who, post) => {
+                server.post.clone_from(post);
+                processes[*who].rejoin(&mut server, join);
+                server.post.clear();
+                if forgetful {
+                    processes[*who].mark.open = None;
+                }
+            }
+            Step::Late => server.deliver_late(),
+        }
     }
-    for local in &mut locals {
-        rejoin(&mut server, local, join, false);
-        assert_eq!(local.unsettled(), 0);
+    for process in &mut processes {
+        for _ in 0..4 {
+            process.rejoin(&mut server, join);
+        }
+        assert_eq!(process.local.unsettled(), 0);
     }
-    server.records.into_iter().map(|(key, record)| (key, record.value)).collect()
+    server.deliver_late();
+    let own = |key: &Key| (0..8).any(|n| *key == self::key(n));
+    let amounts = server.records.iter().filter(|(key, _)| own(key));
+    amounts.map(|(key, record)| (key.clone(), number(Some(&Joined::from(record))))).collect()
 }
 
 fn start() -> Fake {
     let mut server = Fake::default();
-    let put = |n| Change::Put { key: key(n), expected: None, value: Bytes::from(vec![1]), expires: None };
-    server.commit(&[put(0), put(1)]).unwrap();
+    let put = |n| Change::Put { key: key(n), expected: None, value: joined(1).value, expires: None };
+    server.take_in(&[put(0), put(1)]);
     server
 }
 
-type Work = Vec<Vec<(u8, u8)>>;
-
-fn work() -> impl Strategy<Value = Work> {
-    proptest::collection::vec(proptest::collection::vec((0..4_u8, 0..8_u8), 0..6), 1..5)
+fn expected(steps: &[Step]) -> BTreeMap<Key, u32> {
+    let mut all = BTreeMap::from([(key(0), 1), (key(1), 1)]);
+    for step in steps {
+        if let Step::Add(_, n, amount) = step {
+            *all.entry(key(*n)).or_default() += amount;
+        }
+    }
+    all
 }
 
-fn order() -> impl Strategy<Value = Vec<(usize, bool)>> {
-    proptest::collection::vec((0..5_usize, any::<bool>()), 0..10)
+fn post() -> impl Strategy<Value = Post> {
+    prop_oneof![Just(Post::Arrives), Just(Post::AnswerLost), Just(Post::Late), Just(Post::Lost)]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..3_usize, 0..4_u8, 1..9_u32).prop_map(|(who, n, amount)| Step::Add(who, n, amount)),
+        3 => (0..3_usize, proptest::collection::vec(post(), 0..3))
+            .prop_map(|(who, post)| Step::Rejoin(who, post)),
+        1 => Just(Step::Late),
+    ];
+    proptest::collection::vec(step, 0..16)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn any_order_and_repetition_gives_the_union(work in work(), order in order()) {
-        let start = start();
-        let mut expected: BTreeMap<Key, Bytes> =
-            start.records.iter().map(|(key, record)| (key.clone(), record.value.clone())).collect();
-        for (n, bit) in work.iter().flatten() {
-            let old = expected.get(&key(*n)).map_or(0, |value| value[0]);
-            expected.insert(key(*n), Bytes::from(vec![old | (1 << bit)]));
-        }
-        prop_assert_eq!(play(&start, &work, &order, &Union), expected);
-    }
-
-    #[test]
-    fn the_default_is_a_join(a in any::<(Option<i64>, u8)>(), b in any::<(Option<i64>, u8)>(), c in any::<(Option<i64>, u8)>()) {
-        let of = |(expires, value): (Option<i64>, u8)| Joined { expires: expires.map(UnixMs), value: Bytes::from(vec![value]) };
-        let (a, b, c) = (of(a), of(b), of(c));
-        let join = |a: &Joined, b: &Joined| LaterEnd.join(&key(0), a, b);
-        prop_assert_eq!(join(&a, &b), join(&b, &a));
-        prop_assert_eq!(join(&join(&a, &b), &c), join(&a, &join(&b, &c)));
-        prop_assert_eq!(join(&a, &a), a);
+    fn in_any_order_every_amount_counts_once(steps in steps()) {
+        prop_assert_eq!(play(&steps, &Sum, false), expected(&steps));
     }
 }
 
 #[test]
-fn last_write_wins_is_caught() {
-    let work = vec![vec![(0, 2)], vec![(0, 3)]];
-    let forward = play(&start(), &work, &[(0, false), (1, false)], &LastWins);
-    let backward = play(&start(), &work, &[(1, false), (0, false)], &LastWins);
-    assert_ne!(forward, backward);
+fn last_write_wins_and_forgotten_messages_are_caught() {
+    let two = [Step::Add(0, 0, 2), Step::Add(1, 0, 3)];
+    assert_eq!(play(&two, &Sum, false), expected(&two));
+    assert_ne!(play(&two, &LastWins, false), expected(&two));
+    // Others write between the message whose answer is lost and the next try.
+    let rejoin = |who, post: &[Post]| Step::Rejoin(who, post.to_vec());
+    for post in [Post::AnswerLost, Post::Late] {
+        let steps = [
+            Step::Add(0, 0, 2),
+            rejoin(0, &[post]),
+            Step::Late,
+            Step::Add(1, 0, 3),
+            rejoin(1, &[]),
+            rejoin(0, &[]),
+        ];
+        assert_eq!(play(&steps, &Sum, false), expected(&steps), "{post:?}");
+        assert_ne!(play(&steps, &Sum, true), expected(&steps), "{post:?}");
+    }
 }
 
 #[test]
 fn a_removal_is_told_only_if_nobody_else_wrote() {
-    for (others_write, left) in [(false, None), (true, Some(Bytes::from(vec![9])))] {
+    for (others_write, left) in [(false, None), (true, Some(9))] {
         let mut server = start();
-        let mut local = apart(&server, &[]);
+        let mut process = Process::new(&server, 1);
         let version = server.records[&key(0)].version;
-        local.commit(&[Change::Delete { key: key(0), expected: version }], None, UnixMs(0)).unwrap();
+        let removal = Change::Delete { key: key(0), expected: version };
+        process.local.commit(&[removal], None, UnixMs(0)).unwrap();
         if others_write {
-            let value = Bytes::from(vec![9]);
+            let value = joined(9).value;
             let put = Change::Put { key: key(0), expected: Some(version), value, expires: None };
-            server.commit(&[put]).unwrap();
+            server.take_in(&[put]);
         }
-        rejoin(&mut server, &mut local, &Union, false);
-        assert_eq!(server.records.get(&key(0)).map(|record| record.value.clone()), left);
-        assert_eq!(local.unsettled(), 0);
+        process.rejoin(&mut server, &crate::LaterEnd);
+        let kept = server.records.get(&key(0)).map(|record| number(Some(&Joined::from(record))));
+        assert_eq!((kept, process.local.unsettled()), (left, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! A few connections to the server, each used by one call at a time, every wait bounded.
+//! A few connections to the server, each used by one exchange at a time, every wait bounded.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

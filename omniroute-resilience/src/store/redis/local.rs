@@ -29,8 +29,17 @@ struct Entry {
     /// None: removed without the server.
     value: Option<Bytes>,
     expires: Option<UnixMs>,
-    /// Changed without the server, from this version of the server's.
-    apart: Option<Option<u64>>,
+    /// Changed without the server, from this.
+    apart: Option<Base>,
+}
+
+/// What a change that was made without the server started from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Base {
+    /// From what all processes knew; none: no record.
+    Known(Option<Record>),
+    /// From something that the server has forgotten.
+    Unknown,
 }
 
 /// A record that the server must hear of.
@@ -39,7 +48,7 @@ pub(super) struct Unsettled {
     pub(super) key: Key,
     /// Ours; none: removed.
     pub(super) record: Option<Record>,
-    pub(super) base: Option<u64>,
+    pub(super) base: Base,
     version: u64,
 }
 
@@ -136,15 +145,26 @@ impl Local {
                 Change::Check { .. } => continue,
             };
             let base = match self.entries.get(change.key()) {
-                None => None,
-                Some(Entry { apart: Some(base), .. }) => *base,
+                None => Base::Known(None),
+                Some(Entry { apart: Some(base), .. }) => base.clone(),
                 // An expired record may still be there, as absent as here.
-                Some(entry) => entry.live(now).map(|record| record.version),
+                Some(entry) => Base::Known(entry.live(now)),
             };
             let entry = Entry { arrival: 0, version: self.newest, value, expires, apart: Some(base) };
             self.insert(change.key().clone(), entry);
         }
         Ok(Commit::Done(self.newest))
+    }
+
+    /// A record as all processes knew it, without what was changed here since.
+    pub(super) fn common(&self, key: &Key, now: UnixMs) -> Option<Record> {
+        let entry = self.entries.get(key)?;
+        let record = match &entry.apart {
+            None => entry.live(now),
+            Some(Base::Known(record)) => record.clone(),
+            Some(Base::Unknown) => None,
+        };
+        record.filter(|record| record.expires.is_none_or(|at| at > now))
     }
 
     pub(super) fn scan(&self, prefix: &str, now: UnixMs) -> Vec<(Key, Record)> {
@@ -164,7 +184,7 @@ impl Local {
                 value,
                 expires: entry.expires,
             });
-            Some(Unsettled { key: key.clone(), record, base: entry.apart?, version: entry.version })
+            Some(Unsettled { key: key.clone(), record, base: entry.apart.clone()?, version: entry.version })
         };
         self.unsettled.iter().filter_map(told).take(most).collect()
     }
@@ -179,8 +199,11 @@ impl Local {
             return;
         }
         if entry.version != told.version {
-            // Changed again meanwhile, on top of what the server holds now.
-            entry.apart = Some(theirs.map(|record| record.version));
+            // Changed again meanwhile, from what was told, not from what that became on the server.
+            entry.apart = Some(Base::Known(match (&told.record, theirs) {
+                (Some(ours), Some(theirs)) if same(ours, theirs) => Some(theirs.clone()),
+                (ours, _) => ours.clone(),
+            }));
             return;
         }
         self.unsettled.remove(&told.key);
@@ -198,15 +221,19 @@ impl Local {
     }
 
     /// The server has lost its memory: it must hear of everything, but for who holds a lease. Owners have to
-    /// acquire again; fences and generations go on from where they were.
-    pub(super) fn server_forgot(&mut self, now: UnixMs) {
+    /// acquire again; fences and generations go on from where they were. How many leases that ends.
+    pub(super) fn server_forgot(&mut self, now: UnixMs) -> u64 {
+        let live = |(_, entry): &(&Key, &Entry)| entry.live(now).is_some();
+        let leases = self.entries.iter().filter(|(key, _)| matches!(key, Key::LeaseOwner(_))).filter(live);
+        let leases = leases.count() as u64;
         self.entries.retain(|key, entry| {
             !matches!(key, Key::LeaseOwner(_) | Key::LeaseConnection(..)) && entry.live(now).is_some()
         });
         for entry in self.entries.values_mut() {
-            entry.apart = Some(None);
+            entry.apart = Some(Base::Unknown);
         }
         self.unsettled = self.entries.keys().cloned().collect();
+        leases
     }
 
     fn insert(&mut self, key: Key, mut entry: Entry) {
@@ -244,6 +271,10 @@ impl Local {
             }
         }
     }
+}
+
+fn same(a: &Record, b: &Record) -> bool {
+    (&a.value, a.expires) == (&b.value, b.expires)
 }
 
 #[cfg(test)]
@@ -285,14 +316,23 @@ mod tests {
         assert!(matches!(conflict, Ok(Commit::Conflict(_))));
         local.learn(&key(1), Some(&server(30, "other")), 30);
         let told = local.pending(9).remove(0);
-        assert_eq!((told.base, told.record.clone().unwrap().value), (Some(8), Bytes::from("b")));
+        assert_eq!(told.base, Base::Known(Some(server(8, "a"))));
+        assert_eq!(told.record.clone().unwrap().value, Bytes::from("b"));
+        assert_eq!(local.common(&key(1), UnixMs(0)), Some(server(8, "a")));
 
         let Ok(Commit::Done(second)) = local.commit(&[put(1, Some(23), "c")], None, UnixMs(0)) else {
             panic!()
         };
         local.settle(&told, Some(&server(32, "b")));
         let again = local.pending(9).remove(0);
-        assert_eq!((again.base, again.version()), (Some(32), second));
+        assert_eq!((again.base.clone(), again.version()), (Base::Known(Some(server(32, "b"))), second));
+        // Had it become something else there, it would still be what was told that this started from.
+        let mut other = Local::new(10);
+        other.commit(&[put(1, None, "b")], None, UnixMs(0)).unwrap();
+        let told = other.pending(9).remove(0);
+        other.commit(&[put(1, Some(told.version()), "c")], None, UnixMs(0)).unwrap();
+        other.settle(&told, Some(&server(32, "b and theirs")));
+        assert_eq!(other.pending(9).remove(0).base, Base::Known(told.record));
         local.settle(&again, Some(&server(34, "c")));
         assert_eq!((local.unsettled(), local.get(&key(1), UnixMs(0))), (0, Some(server(34, "c"))));
     }
@@ -330,7 +370,7 @@ mod tests {
         local.learn(&Key::LeaseOwner([1; 32]), Some(&server(2, "owner")), 2);
         local.learn(&Key::LeaseFence, Some(&server(4, "fence")), 4);
         local.learn(&key(1), Some(&server(6, "a")), 6);
-        local.server_forgot(UnixMs(0));
+        assert_eq!(local.server_forgot(UnixMs(0)), 1);
         let keys: Vec<Key> = local.pending(9).into_iter().map(|told| told.key).collect();
         assert_eq!(keys, [Key::LeaseFence, key(1)]);
         assert_eq!(local.unsettled(), 2);

@@ -1,24 +1,28 @@
 //! State in a Redis or Valkey server, shared by many hosts; goes on without it for a while.
 
+mod apart;
 mod config;
 mod health;
 mod join;
+mod lanes;
 mod link;
 mod local;
 mod script;
 mod work;
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use omniroute_core::{
-    Change, Clock, Commit, Durability, Key, Offload, Record, ResilienceStore, StoreError, StoreTraits, UnixMs,
+    Change, Clock, Commit, Durability, Key, Offload, Record, ResilienceStore, StoreError, StoreStatus,
+    StoreTraits, UnixMs,
 };
 
 pub use self::config::RedisConfig;
-pub use self::join::{Join, Joined, LaterEnd};
+use self::script::{Answer, Request};
+use crate::join::{ByKind, Join};
 use crate::rng::Rng;
-use crate::store::blocking::Blocking;
+use crate::store::blocking::{Blocking, timed_out, within};
 use crate::store::time::Seen;
 
 /// A store in a Redis or Valkey server (6.2 or 7.2 at least), one script for everything.
@@ -29,10 +33,14 @@ use crate::store::time::Seen;
 /// - The time is the server's, but never earlier than any it has acknowledged; if its clock stays more than a
 ///   minute behind for ten minutes, it is believed. The server's own expiry only removes what has been absent
 ///   for an hour.
+/// - Calls that come while all connections are busy share exchanges, 128 at most in each; reading calls with
+///   reading ones. Each is answered for itself. None takes longer than [`RedisConfig::command`].
 /// - When the server refuses three times within a second, or is too slow for two seconds on end, this process
 ///   goes on **apart**: with the records it remembers and commits of its own. Leases cannot be taken, given back
-///   or confirmed then, nor money counted. Calls try the server about once a second. When it is back, what was
-///   written apart is [joined](Join) with what it holds, in any order with other processes.
+///   or confirmed then, nor money counted, and limits are divided by the number of processes that were in touch
+///   with the server within a minute. Calls try the server about once a second. When it is back, it is told what
+///   was written apart, each change once even if answers are lost, and that is [joined](Join) with what it holds,
+///   in any order with other processes.
 /// - A server that comes back without its memory is told everything this process remembers, but for who holds a
 ///   lease.
 /// - A commit that met an error may have happened. Its versions tell.
@@ -63,6 +71,10 @@ pub struct RedisHealth {
     pub remembered: usize,
     /// Records forgotten because there were too many.
     pub dropped: u64,
+    /// Changes made apart that gave way to those of others, and leases that a server without memory ended.
+    pub overruled: u64,
+    /// Processes that were in touch with the server within a minute, when it last said so.
+    pub processes: u32,
 }
 
 #[derive(Debug)]
@@ -72,6 +84,12 @@ struct Shared {
     clock: Arc<dyn Clock>,
     link: link::Link,
     join: Arc<dyn Join>,
+    lanes: lanes::Lanes,
+    /// Our name among the processes that use the server.
+    process: u64,
+    /// When the server is next told that we are there.
+    beat_at: AtomicU64,
+    mark: Mutex<join::Mark>,
     seen: Seen,
     rng: Rng,
     state: Mutex<State>,
@@ -84,6 +102,8 @@ struct State {
     /// The server's store as we know it; empty: never seen.
     id: String,
     rebirths: u64,
+    overruled: u64,
+    processes: u32,
     /// The server will not take our calls until somebody changes its setup or ours.
     setup: bool,
     closed: bool,
@@ -102,10 +122,10 @@ impl RedisStore {
         clock: Arc<dyn Clock>,
         offload: Arc<dyn Offload>,
     ) -> Result<RedisStore, StoreError> {
-        RedisStore::open_with(config, clock, offload, Arc::new(LaterEnd)).await
+        RedisStore::open_with(config, clock, offload, Arc::new(ByKind)).await
     }
 
-    /// As [`RedisStore::open`], with a way to join values that were written apart. Default [`LaterEnd`].
+    /// As [`RedisStore::open`], with a way to join values that were written apart. Default [`ByKind`].
     ///
     /// # Errors
     /// As of [`RedisStore::open`].
@@ -124,10 +144,22 @@ impl RedisStore {
             local: local::Local::new(config.remembered as usize),
             id: String::new(),
             rebirths: 0,
+            overruled: 0,
+            processes: 1,
             setup: false,
             closed: false,
         };
+        let now = clock.now();
+        // Where this store's own name lies: no other one of this process has it there.
+        let here = config.namespace.as_ptr().addr() as u64;
+        let parts =
+            [u64::from(std::process::id()), now.wall.0.cast_unsigned(), now.mono.0, here, config.seed];
+        let process = parts.into_iter().fold(0, |mixed, part| crate::rng::mix(mixed ^ part));
         let shared = Arc::new(Shared {
+            process,
+            lanes: lanes::Lanes::default(),
+            beat_at: AtomicU64::new(0),
+            mark: Mutex::new(join::Mark::new(process)),
             names: script::Names::new(&config.namespace),
             link: link::Link::new(client, config.limits(), config.connections as usize),
             rng: Rng::new(config.seed),
@@ -154,6 +186,8 @@ impl RedisStore {
             unsettled: state.local.unsettled(),
             remembered: state.local.len(),
             dropped: state.local.dropped,
+            overruled: state.overruled,
+            processes: state.processes,
         }
     }
 
@@ -174,18 +208,18 @@ impl RedisStore {
         Ok(!self.shared.lock().health.connected())
     }
 
-    /// Runs a job with a bounded wait, which counts as a slow answer when it ends first.
-    async fn bounded<T: Send + 'static>(
-        &self,
-        job: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let shared = self.shared.clone();
-        let limit = shared.patience();
-        let result = self.blocking.run_within(&*self.shared.clock, limit, move || job(&shared)).await;
-        if result.as_ref().is_err_and(|error| *error == crate::store::blocking::timed_out(limit)) {
-            self.shared.too_slow();
+    /// Asks the server together with others that ask at the same time. Waits as long as a command may take, all
+    /// in all; waiting longer counts as a slow answer.
+    async fn ask(&self, request: Request) -> Result<(Answer, UnixMs), StoreError> {
+        let limit = self.shared.config.command.into();
+        let answer = lanes::ask(&self.shared, &self.blocking, request);
+        match within(&*self.shared.clock, limit, answer).await {
+            Some(answer) => answer.unwrap_or_else(|_| Err(crate::store::blocking::dropped())),
+            None => {
+                self.shared.too_slow();
+                Err(timed_out(limit))
+            }
         }
-        result
     }
 }
 
@@ -200,8 +234,15 @@ impl ResilienceStore for RedisStore {
         if self.apart()? {
             return self.shared.get_apart(keys);
         }
-        let keys = keys.to_vec();
-        self.bounded(move |shared| shared.get(&keys)).await
+        let (mut all, mut time) = (Vec::with_capacity(keys.len()), None);
+        // Without keys it is the time that is asked for.
+        let parts = keys.chunks(work::READ).chain(keys.is_empty().then_some(keys));
+        for part in parts {
+            let (answer, at) = self.ask(Request::Get(part.iter().map(Key::encode).collect())).await?;
+            all.extend(self.shared.learn_read(part, answer)?);
+            time.get_or_insert(at);
+        }
+        Ok((all, time.ok_or_else(work::forgot)?))
     }
 
     async fn commit(
@@ -214,8 +255,8 @@ impl ResilienceStore for RedisStore {
         if self.apart()? {
             return self.shared.commit_apart(changes, not_after);
         }
-        let changes = changes.to_vec();
-        self.bounded(move |shared| shared.commit(&changes, not_after)).await
+        let (answer, time) = self.ask(Request::Commit(changes.to_vec(), not_after)).await?;
+        Ok((self.shared.learn_commit(changes, answer)?, time))
     }
 
     async fn scan(
@@ -230,13 +271,30 @@ impl ResilienceStore for RedisStore {
         }
         let mut scan = work::Scan::new(self.shared.names.pattern(prefix));
         loop {
-            let (next, page) = self.bounded(move |shared| shared.scan(scan)).await?;
+            let shared = self.shared.clone();
+            let (next, page) = self.blocking.run(move || shared.scan(scan)).await?;
             page.records.iter().for_each(|(key, record)| visit(key, record));
             match next {
                 Some(next) => scan = next,
                 None => return Ok(page.time),
             }
         }
+    }
+
+    fn status(&self) -> StoreStatus {
+        let state = self.shared.lock();
+        let mut status = StoreStatus::default();
+        status.apart = !state.health.connected() && self.shared.config.fallback;
+        status.processes = state.processes;
+        status.unsettled = state.local.unsettled() as u64;
+        status.outages = state.health.outages;
+        status.overruled = state.overruled;
+        status.dropped = state.local.dropped;
+        status
+    }
+
+    fn common(&self, key: &Key) -> Option<Record> {
+        self.shared.common(key)
     }
 
     /// Tells the server what it has not heard of, if it can be reached.
@@ -266,12 +324,5 @@ impl Drop for Probe {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How long a caller waits for its job.
-    fn patience(&self) -> Duration {
-        let limits = self.config.limits();
-        // While answers are late, a new connection gets no more time than a command.
-        if self.lock().health.slow() { limits.command + limits.queue } else { limits.whole() }
     }
 }

@@ -1,4 +1,4 @@
-//! The one script: how a call becomes arguments, and a reply becomes an answer.
+//! The one script: how calls become arguments, and a reply becomes answers.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ const SCHEMA: u32 = 1;
 
 static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(TEXT).get_hash().to_owned());
 
-/// What every call carries.
+/// What every run carries.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
     /// Time instead of the server's; for tests.
@@ -23,16 +23,47 @@ pub(super) struct Caller {
     pub(super) id: String,
     pub(super) told: Told,
     pub(super) newest: u64,
+    /// Our name, when the server is to note that we are there.
+    pub(super) process: Option<u64>,
+}
+
+/// One call.
+#[derive(Debug, Clone)]
+pub(super) enum Request {
+    /// Encoded keys.
+    Get(Vec<String>),
+    Commit(Vec<Change>, Option<UnixMs>),
+}
+
+impl Request {
+    /// How many records it is about.
+    pub(super) fn records(&self) -> usize {
+        match self {
+            Request::Get(keys) => keys.len(),
+            Request::Commit(changes, _) => changes.len(),
+        }
+    }
 }
 
 /// What the script answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reply {
-    pub(super) outcome: Outcome,
     pub(super) time: i64,
     pub(super) turns: i64,
     pub(super) id: String,
     /// The version of the last commit to the whole store.
+    pub(super) version: u64,
+    /// Processes that were there lately, if they were counted.
+    pub(super) processes: Option<u32>,
+    /// One for each request.
+    pub(super) answers: Vec<Result<Answer, StoreError>>,
+}
+
+/// What became of one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) outcome: Outcome,
+    /// That of the whole store after it.
     pub(super) version: u64,
 }
 
@@ -42,20 +73,20 @@ pub(super) enum Outcome {
     Done,
     Conflict(Vec<(usize, Option<Record>)>),
     TooLate,
-    /// Not the store that we knew: it came back without its memory.
-    Another,
 }
 
 /// Names of records in the server. All share one hash tag, so that one script may touch them together.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     facts: String,
+    alive: String,
     prefix: String,
 }
 
 impl Names {
     pub(super) fn new(namespace: &str) -> Names {
-        Names { facts: format!("omr:{{{namespace}}}:facts"), prefix: format!("omr:{{{namespace}}}:v1:") }
+        let name = |what: &str| format!("omr:{{{namespace}}}:{what}");
+        Names { facts: name("facts"), alive: name("alive"), prefix: name("v1:") }
     }
 
     pub(super) fn record(&self, key: &str) -> String {
@@ -81,60 +112,53 @@ impl Names {
     }
 }
 
-/// A reading call.
-pub(super) fn get(names: &Names, caller: &Caller, keys: &[String]) -> Call {
-    let mut call = Call::new(names, caller, "get", None, keys.len());
-    call.names.extend(keys.iter().map(|key| names.record(key).into_bytes()));
-    call
-}
-
-/// A changing call.
-pub(super) fn commit(names: &Names, caller: &Caller, changes: &[Change], not_after: Option<UnixMs>) -> Call {
-    let mut call = Call::new(names, caller, "commit", not_after, changes.len());
-    for change in changes {
-        call.names.push(names.record(&change.key().encode()).into_bytes());
-        let expected = change.expected().map_or_else(String::new, |version| version.to_string());
-        let (kind, expires, value) = match change {
-            Change::Put { value, expires, .. } => ("put", *expires, value.clone()),
-            Change::Delete { .. } => ("delete", None, Bytes::new()),
-            Change::Check { .. } => ("check", None, Bytes::new()),
-        };
-        call.arguments.push(kind.into());
-        call.arguments.push(expected.into_bytes());
-        call.arguments.push(expires.map_or_else(|| "-".to_owned(), |at| at.0.to_string()).into_bytes());
-        call.arguments.push(value.to_vec());
-    }
-    call
-}
-
-/// A call that is ready to be sent.
+/// A run of the script that is ready to be sent.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct Run {
     names: Vec<Vec<u8>>,
     arguments: Vec<Vec<u8>>,
 }
 
-impl Call {
-    fn new(names: &Names, caller: &Caller, kind: &str, not_after: Option<UnixMs>, size: usize) -> Call {
-        let mut keys = Vec::with_capacity(size + 1);
-        keys.push(names.facts.clone().into_bytes());
+impl Run {
+    pub(super) fn new<'r>(
+        names: &Names,
+        caller: &Caller,
+        requests: impl ExactSizeIterator<Item = &'r Request>,
+    ) -> Run {
+        let mut keys = vec![names.facts.clone().into_bytes(), names.alive.clone().into_bytes()];
         let number = |number: Option<i64>| number.map_or_else(Vec::new, |n| n.to_string().into_bytes());
-        let arguments = vec![
-            kind.into(),
+        let mut arguments = vec![
             number(Some(SCHEMA.into())),
             number(caller.test_time),
             caller.id.clone().into_bytes(),
             number(Some(caller.told.turns)),
             number(Some(caller.told.time)),
             caller.newest.to_string().into_bytes(),
-            number(not_after.map(|at| at.0)),
+            caller.process.map_or_else(Vec::new, |name| format!("{name:016x}").into_bytes()),
+            requests.len().to_string().into_bytes(),
         ];
-        Call { names: keys, arguments }
+        for request in requests {
+            match request {
+                Request::Get(asked) => {
+                    keys.extend(asked.iter().map(|key| names.record(key).into_bytes()));
+                    arguments.extend([b"get".to_vec(), asked.len().to_string().into_bytes()]);
+                }
+                Request::Commit(changes, not_after) => {
+                    let count = changes.len().to_string().into_bytes();
+                    arguments.extend([b"commit".to_vec(), count, number(not_after.map(|at| at.0))]);
+                    for change in changes {
+                        keys.push(names.record(&change.key().encode()).into_bytes());
+                        arguments.extend(four(change));
+                    }
+                }
+            }
+        }
+        Run { names: keys, arguments }
     }
 
     /// Runs by hash; if the server does not know the script, by its text. It is never loaded beforehand:
     /// proxies forbid that.
-    pub(super) fn run(&self, connection: &mut redis::Connection) -> Result<Value, RedisError> {
+    pub(super) fn on(&self, connection: &mut redis::Connection) -> Result<Value, RedisError> {
         match self.command("EVALSHA", &HASH).query(connection) {
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
                 self.command("EVAL", TEXT).query(connection)
@@ -153,41 +177,85 @@ impl Call {
     }
 }
 
-/// Reads the reply to a call about these keys.
-pub(super) fn reply(value: Value, keys: &[String]) -> Result<Reply, StoreError> {
-    let strange = || StoreError::Unavailable("the server's answer has an unknown form".to_owned());
-    let Value::Array(parts) = value else { return Err(strange()) };
-    let Ok([outcome, time, turns, id, version, list]) = <[Value; 6]>::try_from(parts) else {
-        return Err(strange());
+/// One change as the script reads it.
+fn four(change: &Change) -> [Vec<u8>; 4] {
+    let (kind, expires, value) = match change {
+        Change::Put { value, expires, .. } => ("put", *expires, value.to_vec()),
+        Change::Delete { .. } => ("delete", None, Vec::new()),
+        Change::Check { .. } => ("check", None, Vec::new()),
     };
-    let (outcome, id) = (word(outcome).ok_or_else(strange)?, word(id).ok_or_else(strange)?);
-    let Value::Array(list) = list else { return Err(strange()) };
-    let number = |value| word(value).and_then(|text| text.parse::<i64>().ok()).ok_or_else(strange);
-    let (time, turns, version) = (number(time)?, number(turns)?, number(version)?.cast_unsigned());
-    let outcome = match outcome.as_str() {
+    let expected = change.expected().map_or_else(String::new, |version| version.to_string());
+    let expires = expires.map_or_else(|| "-".to_owned(), |at| at.0.to_string());
+    [kind.into(), expected.into_bytes(), expires.into_bytes(), value]
+}
+
+/// Reads the reply to these requests. None: not the store that we knew, it came back without its memory.
+pub(super) fn reply<'r>(
+    value: Value,
+    requests: impl ExactSizeIterator<Item = &'r Request>,
+) -> Result<Option<Reply>, StoreError> {
+    let [outcome, time, turns, id, version, extra, list] = parts(value).ok_or_else(strange)?;
+    let (outcome, extra) = (word(outcome).ok_or_else(strange)?, word(extra).ok_or_else(strange)?);
+    match outcome.as_str() {
         "newer" => {
-            let found = list.into_iter().next().and_then(word).and_then(|text| text.parse().ok());
-            return Err(StoreError::SchemaTooNew { found: found.unwrap_or(u32::MAX), supported: SCHEMA });
+            let found = extra.parse().unwrap_or(u32::MAX);
+            return Err(StoreError::SchemaTooNew { found, supported: SCHEMA });
         }
-        "another" => Outcome::Another,
-        "late" => Outcome::TooLate,
-        "done" => Outcome::Done,
-        "got" if list.len() == keys.len() => {
-            let records = list.into_iter().zip(keys).map(|(kept, key)| record(kept, key));
+        "another" => return Ok(None),
+        "ok" => {}
+        _ => return Err(strange()),
+    }
+    let Value::Array(list) = list else { return Err(strange()) };
+    if list.len() != requests.len() {
+        return Err(strange());
+    }
+    Ok(Some(Reply {
+        time: number(time).ok_or_else(strange)?,
+        turns: number(turns).ok_or_else(strange)?,
+        id: word(id).ok_or_else(strange)?,
+        version: number(version).ok_or_else(strange)?.cast_unsigned(),
+        processes: extra.parse().ok(),
+        answers: list.into_iter().zip(requests).map(|(value, request)| answer(value, request)).collect(),
+    }))
+}
+
+fn answer(value: Value, request: &Request) -> Result<Answer, StoreError> {
+    let [outcome, version, list] = parts(value).ok_or_else(strange)?;
+    let (outcome, version) = (word(outcome).ok_or_else(strange)?, number(version).ok_or_else(strange)?);
+    let Value::Array(list) = list else { return Err(strange()) };
+    let outcome = match (outcome.as_str(), request) {
+        ("late", Request::Commit(..)) => Outcome::TooLate,
+        ("done", Request::Commit(..)) => Outcome::Done,
+        ("got", Request::Get(keys)) if list.len() == keys.len() => {
+            let records = list.into_iter().zip(keys).map(|(kept, key)| record(kept, || key.clone()));
             Outcome::Got(records.collect::<Result<_, _>>()?)
         }
-        "conflict" => {
+        ("conflict", Request::Commit(changes, _)) => {
             let mut conflicts = Vec::with_capacity(list.len() / 2);
             let mut list = list.into_iter();
             while let (Some(at), Some(kept)) = (list.next(), list.next()) {
                 let at = word(at).and_then(|text| text.parse::<usize>().ok()).ok_or_else(strange)?;
-                conflicts.push((at, record(kept, keys.get(at).ok_or_else(strange)?)?));
+                let change = changes.get(at).ok_or_else(strange)?;
+                conflicts.push((at, record(kept, || change.key().encode())?));
             }
             Outcome::Conflict(conflicts)
         }
         _ => return Err(strange()),
     };
-    Ok(Reply { outcome, time, turns, id, version })
+    Ok(Answer { outcome, version: version.cast_unsigned() })
+}
+
+fn strange() -> StoreError {
+    StoreError::Unavailable("the server's answer has an unknown form".to_owned())
+}
+
+fn parts<const N: usize>(value: Value) -> Option<[Value; N]> {
+    let Value::Array(parts) = value else { return None };
+    parts.try_into().ok()
+}
+
+fn number(value: Value) -> Option<i64> {
+    word(value)?.parse().ok()
 }
 
 fn word(value: Value) -> Option<String> {
@@ -199,13 +267,13 @@ fn word(value: Value) -> Option<String> {
 }
 
 /// A record as the server keeps it.
-fn record(value: Value, key: &str) -> Result<Option<Record>, StoreError> {
+fn record(value: Value, key: impl Fn() -> String) -> Result<Option<Record>, StoreError> {
     let kept = match value {
         Value::Nil => return Ok(None),
         Value::BulkString(kept) => Bytes::from(kept),
-        _ => return Err(StoreError::Corrupt(key.to_owned())),
+        _ => return Err(StoreError::Corrupt(key())),
     };
-    split(&kept).map(Some).ok_or_else(|| StoreError::Corrupt(key.to_owned()))
+    split(&kept).map(Some).ok_or_else(|| StoreError::Corrupt(key()))
 }
 
 fn split(kept: &Bytes) -> Option<Record> {
@@ -251,26 +319,32 @@ mod tests {
     #[test]
     fn strange_answers_are_errors_not_panics() {
         let bulk = |text: &str| Value::BulkString(text.into());
-        let whole = |outcome: &str, list: Vec<Value>| {
-            Value::Array(vec![bulk(outcome), bulk("1"), bulk("0"), bulk("id"), bulk("4"), Value::Array(list)])
+        let whole = |outcome: &str, extra: &str, list: Vec<Value>| {
+            let facts = ["1", "0", "id", "4"].map(bulk);
+            let ends = [bulk(extra), Value::Array(list)];
+            Value::Array([vec![bulk(outcome)], facts.to_vec(), ends.to_vec()].concat())
         };
-        let keys = ["me/a".to_owned()];
-        for value in [
-            Value::Nil,
-            Value::Array(vec![]),
-            whole("what", vec![]),
-            whole("got", vec![]),
-            whole("got", vec![bulk("no version")]),
-            whole("conflict", vec![bulk("9"), Value::Nil]),
-        ] {
-            assert!(reply(value.clone(), &keys).is_err(), "{value:?}");
+        let one = |outcome: &str, list: Vec<Value>| {
+            whole("ok", "", vec![Value::Array(vec![bulk(outcome), bulk("4"), Value::Array(list)])])
+        };
+        let get = [Request::Get(vec!["me/a".to_owned()])];
+        for value in [Value::Nil, Value::Array(vec![]), whole("what", "", vec![]), whole("ok", "", vec![])] {
+            assert!(reply(value.clone(), get.iter()).is_err(), "{value:?}");
         }
-        assert_eq!(
-            reply(whole("newer", vec![bulk("2")]), &keys),
-            Err(StoreError::SchemaTooNew { found: 2, supported: 1 })
-        );
-        let got = reply(whole("got", vec![bulk("4 - v")]), &keys).unwrap();
+        for value in [
+            one("got", vec![]),
+            one("got", vec![bulk("no version")]),
+            one("done", vec![]),
+            one("conflict", vec![bulk("9"), Value::Nil]),
+        ] {
+            let answers = reply(value.clone(), get.iter()).unwrap().unwrap().answers;
+            assert!(answers[0].is_err(), "{value:?}");
+        }
+        let newer = Err(StoreError::SchemaTooNew { found: 2, supported: 1 });
+        assert_eq!(reply(whole("newer", "2", vec![]), get.iter()), newer);
+        assert_eq!(reply(whole("another", "", vec![]), get.iter()), Ok(None));
+        let got = reply(one("got", vec![bulk("4 - v")]), get.iter()).unwrap().unwrap();
         let record = Record { version: 4, value: Bytes::from("v"), expires: None };
-        assert_eq!(got.outcome, Outcome::Got(vec![Some(record)]));
+        assert_eq!(got.answers[0].as_ref().unwrap().outcome, Outcome::Got(vec![Some(record)]));
     }
 }

@@ -1,18 +1,21 @@
-//! The jobs: one exchange with the server each, and what to do while there is none.
+//! The jobs: exchanges with the server, and how this process comes back to it.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering::Relaxed;
 
-use omniroute_core::{Change, Commit, Key, Record, StoreError, Unit, UnixMs};
+use omniroute_core::{Change, Commit, Key, Record, StoreError, UnixMs};
 
 use super::health::Fault;
 use super::join::{self, Server};
+use super::lanes::Batch;
 use super::link::Failed;
-use super::local::Unsettled;
-use super::script::{self, Caller, Outcome, Reply};
+use super::script::{self, Answer, Caller, Outcome, Request};
 use super::{RedisStore, Shared, config};
 
-/// Keys that one exchange reads at most.
-const READ: usize = 500;
+/// Keys that one call reads at most.
+pub(super) const READ: usize = 500;
+/// How often the server is told that this process is there.
+const BEAT: u64 = 5_000_000_000;
 /// Changes that one commit may hold.
 const CHANGES: usize = 1_000;
 /// Records that the server hears of in one exchange.
@@ -59,7 +62,7 @@ pub(super) fn sound(changes: &[Change]) -> Result<(), StoreError> {
 impl Shared {
     /// Looks for the server when the store is opened.
     pub(super) fn first_contact(&self) -> Result<(), StoreError> {
-        match self.exchange(true, &[], |caller| script::get(&self.names, caller, &[])) {
+        match self.exchange(true, &[]) {
             Ok(_) => self.check_durable(),
             Err(error @ StoreError::SchemaTooNew { .. }) => Err(error),
             Err(error) if self.config.require || self.lock().setup => Err(error),
@@ -71,52 +74,60 @@ impl Shared {
         }
     }
 
-    pub(super) fn get(&self, keys: &[Key]) -> Result<(Vec<Option<Record>>, UnixMs), StoreError> {
-        let mut all = Vec::with_capacity(keys.len());
-        let mut time = None;
-        for part in keys.chunks(READ) {
-            let (records, at) = self.read(part)?;
-            all.extend(records);
-            time.get_or_insert(at);
-        }
-        match time {
-            Some(time) => Ok((all, time)),
-            None => self.read(&[]),
+    /// Asks the server for all calls of a batch and tells each what came of it.
+    pub(super) fn serve(&self, batch: Batch) {
+        let requests: Vec<&Request> = batch.calls.iter().map(|waiting| &waiting.request).collect();
+        let result = self.exchange(batch.reads, &requests);
+        match result {
+            Ok((answers, time)) => {
+                for (waiting, answer) in batch.calls.into_iter().zip(answers) {
+                    // A caller that has gone does not need the answer.
+                    let _ = waiting.done.send(answer.map(|answer| (answer, time)));
+                }
+            }
+            Err(error) => {
+                for waiting in batch.calls {
+                    let _ = waiting.done.send(Err(error.clone()));
+                }
+            }
         }
     }
 
-    pub(super) fn commit(
-        &self,
-        changes: &[Change],
-        not_after: Option<UnixMs>,
-    ) -> Result<(Commit, UnixMs), StoreError> {
-        let keys: Vec<Key> = changes.iter().map(|change| change.key().clone()).collect();
-        let texts: Vec<String> = keys.iter().map(Key::encode).collect();
-        let (reply, time) =
-            self.exchange(false, &texts, |caller| script::commit(&self.names, caller, changes, not_after))?;
-        let commit = match reply.outcome {
-            Outcome::TooLate => Commit::TooLate,
+    /// Takes note of what the server holds.
+    pub(super) fn learn_read(&self, keys: &[Key], answer: Answer) -> Result<Vec<Option<Record>>, StoreError> {
+        let Outcome::Got(records) = answer.outcome else { return Err(forgot()) };
+        let mut state = self.lock();
+        for (key, record) in keys.iter().zip(&records) {
+            state.local.learn(key, record.as_ref(), answer.version);
+        }
+        Ok(records)
+    }
+
+    /// Takes note of what a commit did, or met.
+    pub(super) fn learn_commit(&self, changes: &[Change], answer: Answer) -> Result<Commit, StoreError> {
+        match answer.outcome {
+            Outcome::TooLate => Ok(Commit::TooLate),
             Outcome::Done => {
                 let mut state = self.lock();
                 for change in changes.iter().filter(|change| !matches!(change, Change::Check { .. })) {
-                    let record = join::after(change, reply.version);
-                    state.local.learn(change.key(), record.as_ref(), reply.version);
+                    let record = join::after(change, answer.version);
+                    state.local.learn(change.key(), record.as_ref(), answer.version);
                 }
-                Commit::Done(reply.version)
+                Ok(Commit::Done(answer.version))
             }
             Outcome::Conflict(conflicts) => {
-                let named =
-                    conflicts.into_iter().filter_map(|(at, record)| Some((keys.get(at)?.clone(), record)));
+                let named = conflicts
+                    .into_iter()
+                    .filter_map(|(at, record)| Some((changes.get(at)?.key().clone(), record)));
                 let conflicts: Vec<_> = named.collect();
                 let mut state = self.lock();
                 for (key, record) in &conflicts {
-                    state.local.learn(key, record.as_ref(), reply.version);
+                    state.local.learn(key, record.as_ref(), answer.version);
                 }
-                Commit::Conflict(conflicts)
+                Ok(Commit::Conflict(conflicts))
             }
-            Outcome::Got(_) | Outcome::Another => return Err(forgot()),
-        };
-        Ok((commit, time))
+            Outcome::Got(_) => Err(forgot()),
+        }
     }
 
     /// One step of a scan, and where it goes on.
@@ -129,70 +140,30 @@ impl Shared {
         })?;
         let keys = names.into_iter().filter(|name| scan.seen.insert(name.clone()));
         let keys: Vec<Key> = keys.filter_map(|name| Key::decode(self.names.key(&name)?)).collect();
-        let (records, time) = self.get(&keys)?;
+        let (records, time) = self.read(&keys)?;
         let found = keys.into_iter().zip(records).filter_map(|(key, record)| Some((key, record?)));
         let page = Page { records: found.collect(), time };
         scan.cursor = next;
         Ok(((next != 0).then_some(scan), page))
     }
 
-    pub(super) fn get_apart(&self, keys: &[Key]) -> Result<(Vec<Option<Record>>, UnixMs), StoreError> {
-        self.may_be_apart()?;
-        // Who holds a connection may be answered from memory: the answer ends with the lease. Whether a lease
-        // still holds may not.
-        if keys.iter().any(|key| is_lease(key) && !matches!(key, Key::LeaseConnection(..))) {
-            return Err(unconfirmed());
-        }
-        let time = self.time_apart();
-        let state = self.lock();
-        Ok((keys.iter().map(|key| state.local.get(key, time)).collect(), time))
-    }
-
-    pub(super) fn commit_apart(
-        &self,
-        changes: &[Change],
-        not_after: Option<UnixMs>,
-    ) -> Result<(Commit, UnixMs), StoreError> {
-        self.may_be_apart()?;
-        let free = |change: &Change| {
-            matches!(change, Change::Check { key: Key::LeaseConnection(..), expected: None })
-        };
-        if changes.iter().any(|change| is_lease(change.key()) && !free(change)) {
-            return Err(unconfirmed());
-        }
-        let money = |key: &Key| matches!(key, Key::Quota { unit: Unit::Usd, .. });
-        if self.config.money_fails_closed && changes.iter().any(|change| money(change.key())) {
-            return Err(StoreError::Unavailable("money cannot be counted without the server".to_owned()));
-        }
-        let time = self.time_apart();
-        let mut state = self.lock();
-        if state.health.connected() {
-            // It came back this very moment; what was read apart is no longer what counts.
-            return Err(StoreError::Unavailable("the server has just come back".to_owned()));
-        }
-        Ok((state.local.commit(changes, not_after, time)?, time))
-    }
-
-    pub(super) fn scan_apart(&self, prefix: &str) -> Result<(Vec<(Key, Record)>, UnixMs), StoreError> {
-        self.may_be_apart()?;
-        let time = self.time_apart();
-        Ok((self.lock().local.scan(prefix, time), time))
-    }
-
     /// Comes back to the server: tells it what was written apart, until nothing is left.
     pub(super) fn rejoin(&self) -> Result<(), StoreError> {
-        let names = &self.names;
+        // One at a time: the mark tells which message the server has taken in.
+        let mut mark = self.mark.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let caller = Caller { id: String::new(), ..self.caller() };
-        let hello = self.call(true, |connection| script::get(names, &caller, &[]).run(connection))?;
-        let reply = script::reply(hello, &[])?;
+        let none = || std::iter::empty::<&Request>();
+        let hello =
+            self.call(true, |connection| script::Run::new(&self.names, &caller, none()).on(connection))?;
+        let reply = script::reply(hello, none())?.ok_or_else(forgot)?;
         let moment = self.clock.now();
         {
             let mut state = self.lock();
             if !state.id.is_empty() && state.id != reply.id {
                 state.rebirths += 1;
                 self.seen.forget();
-                let now = UnixMs(reply.time);
-                state.local.server_forgot(now);
+                let leases = state.local.server_forgot(UnixMs(reply.time));
+                state.overruled += leases;
             }
             state.id.clone_from(&reply.id);
             state.local.newest = state.local.newest.max(reply.version);
@@ -209,8 +180,11 @@ impl Shared {
                 }
                 pending
             };
-            for (told, theirs) in self.tell(&pending)? {
-                self.lock().local.settle(&told, theirs.as_ref());
+            let told = join::tell(&mut Rejoining(self), &mut mark, &pending, &*self.join)?;
+            let mut state = self.lock();
+            state.overruled += told.overruled;
+            for (told, theirs) in told.settled {
+                state.local.settle(&told, theirs.as_ref());
             }
         }
         Err(StoreError::Contended(u32::try_from(ROUNDS).unwrap_or(u32::MAX)))
@@ -242,72 +216,58 @@ impl Shared {
         self.lock().health.fault(Fault::Slow, "too slow", now);
     }
 
-    fn tell(&self, pending: &[Unsettled]) -> Result<Vec<(Unsettled, Option<Record>)>, StoreError> {
-        join::tell(&mut Rejoining(self), pending, &*self.join)
-    }
-
-    fn may_be_apart(&self) -> Result<(), StoreError> {
-        if self.config.fallback {
-            return Ok(());
-        }
-        let reason = self.lock().health.reason.clone().unwrap_or_default();
-        Err(StoreError::Unavailable(format!("the server was given up: {reason}")))
-    }
-
-    /// The store's time, carried on by this process.
-    fn time_apart(&self) -> UnixMs {
-        let moment = self.clock.now();
-        let told = self.seen.told();
-        let time = self.seen.carried(moment.mono).unwrap_or(moment.wall);
-        self.seen.tell(told.turns, time.0, moment.mono)
-    }
-
     fn read(&self, keys: &[Key]) -> Result<(Vec<Option<Record>>, UnixMs), StoreError> {
-        let texts: Vec<String> = keys.iter().map(Key::encode).collect();
-        let (reply, time) = self.exchange(true, &texts, |caller| script::get(&self.names, caller, &texts))?;
-        let Outcome::Got(records) = reply.outcome else { return Err(forgot()) };
-        let mut state = self.lock();
-        for (key, record) in keys.iter().zip(&records) {
-            state.local.learn(key, record.as_ref(), reply.version);
-        }
-        Ok((records, time))
+        let request = Request::Get(keys.iter().map(Key::encode).collect());
+        let (answer, time) = self.one(true, &request)?;
+        Ok((self.learn_read(keys, answer)?, time))
+    }
+
+    fn one(&self, repeated: bool, request: &Request) -> Result<(Answer, UnixMs), StoreError> {
+        let (answers, time) = self.exchange(repeated, &[request])?;
+        let answer = answers.into_iter().next().unwrap_or_else(|| Err(forgot()))?;
+        Ok((answer, time))
     }
 
     fn caller(&self) -> Caller {
+        let now = self.clock.now();
+        let due = now.mono.0 >= self.beat_at.load(Relaxed);
+        if due {
+            self.beat_at.store(now.mono.0.saturating_add(BEAT), Relaxed);
+        }
         let state = self.lock();
         Caller {
-            test_time: self.config.test_clock.then(|| self.clock.now().wall.0),
+            test_time: self.config.test_clock.then_some(now.wall.0),
             id: state.id.clone(),
             told: self.seen.told(),
             newest: state.local.newest,
+            process: due.then_some(self.process),
         }
     }
 
-    /// Calls the script and takes note of what every reply tells.
+    /// Runs the script for some requests and takes note of what every reply tells.
     fn exchange(
         &self,
         repeated: bool,
-        keys: &[String],
-        call: impl Fn(&Caller) -> script::Call,
-    ) -> Result<(Reply, UnixMs), StoreError> {
-        let caller = self.caller();
-        let call = call(&caller);
-        let value = self.call(repeated, |connection| call.run(connection))?;
-        let reply = script::reply(value, keys)?;
+        requests: &[&Request],
+    ) -> Result<(Vec<Result<Answer, StoreError>>, UnixMs), StoreError> {
+        let run = script::Run::new(&self.names, &self.caller(), requests.iter().copied());
+        let value = self.call(repeated, |connection| run.on(connection))?;
+        let reply = script::reply(value, requests.iter().copied())?;
         let moment = self.clock.now();
-        if reply.outcome == Outcome::Another {
+        let Some(reply) = reply else {
             let error = forgot();
             self.lock().health.give_up(&error.to_string(), moment.mono);
             return Err(error);
-        }
+        };
         let mut state = self.lock();
         if state.id.is_empty() {
             state.id.clone_from(&reply.id);
         }
         state.local.newest = state.local.newest.max(reply.version);
+        state.processes = reply.processes.unwrap_or(state.processes).max(1);
         drop(state);
         let time = self.seen.tell(reply.turns, reply.time, moment.mono);
-        Ok((reply, time))
+        Ok((reply.answers, time))
     }
 
     /// One exchange, counted.
@@ -359,39 +319,24 @@ impl Shared {
 struct Rejoining<'s>(&'s Shared);
 
 impl Server for Rejoining<'_> {
-    fn get(&mut self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
-        let texts: Vec<String> = keys.iter().map(Key::encode).collect();
-        let shared = self.0;
-        let (reply, _) =
-            shared.exchange(true, &texts, |caller| script::get(&shared.names, caller, &texts))?;
-        match reply.outcome {
-            Outcome::Got(records) => Ok(records),
+    fn get(&mut self, keys: &[Key]) -> Result<(Vec<Option<Record>>, UnixMs), StoreError> {
+        let request = Request::Get(keys.iter().map(Key::encode).collect());
+        let (answer, time) = self.0.one(true, &request)?;
+        match answer.outcome {
+            Outcome::Got(records) => Ok((records, time)),
             _ => Err(forgot()),
         }
     }
 
     fn commit(&mut self, changes: &[Change]) -> Result<Commit, StoreError> {
-        self.0.commit(changes, None).map(|(commit, _)| commit)
+        let request = Request::Commit(changes.to_vec(), None);
+        let (answer, _) = self.0.one(false, &request)?;
+        self.0.learn_commit(changes, answer)
     }
 }
 
-fn is_lease(key: &Key) -> bool {
-    matches!(
-        key,
-        Key::LeaseOwner(_)
-            | Key::LeaseConnection(..)
-            | Key::LeaseGeneration(_)
-            | Key::LeaseFence
-            | Key::LeaseEnded(..)
-    )
-}
-
-fn forgot() -> StoreError {
+pub(super) fn forgot() -> StoreError {
     StoreError::Unavailable("the server has lost its memory and is being told what is known".to_owned())
-}
-
-fn unconfirmed() -> StoreError {
-    StoreError::Unavailable("leases cannot be confirmed without the server".to_owned())
 }
 
 #[expect(dead_code, reason = "checked by the compiler only")]

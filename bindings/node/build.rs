@@ -1,0 +1,5 @@
+//! How the native module is linked.
+
+fn main() {
+    napi_build::setup();
+}

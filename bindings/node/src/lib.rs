@@ -1,0 +1,15 @@
+//! The native module of `omniroute-native`: moves bytes and strings across, maps errors, decides nothing.
+
+mod engine;
+pub mod errors;
+mod job;
+mod joined;
+mod outcome;
+
+/// Version of the package.
+#[napi_derive::napi]
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Whether this build counts tokens with the real vocabularies.
+#[napi_derive::napi]
+pub const EXACT_TOKENS: bool = cfg!(feature = "tokens-exact");

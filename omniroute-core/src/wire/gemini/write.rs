@@ -1,0 +1,324 @@
+//! Writes requests.
+
+use super::part_out::{lacks_seal, write_turn};
+use super::parts::NAME;
+use super::{CONFIG, TOP};
+use crate::conversation::Role;
+use crate::diagnostic::Diagnostic;
+use crate::hub::{
+    Issuer, Output, Param, Part, ReasoningStyle, Request, Seal, Text, ToolChoice, ToolKind, Turn,
+    WriteContext,
+};
+use crate::wire::effort::{budget, word};
+use crate::wire::json::JsonWriter;
+use crate::wire::normal::{join_items, merge, pair};
+use crate::wire::{WireError, Written, dropped, foreign_extras, schema};
+
+type Notes = Vec<Diagnostic>;
+
+pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
+    let mut notes = Vec::new();
+    let own = request.wire == NAME;
+    let mut out = JsonWriter::with_capacity(64 << 10);
+    out.object();
+    if own {
+        out.opt_str("model", request.model.as_ref());
+    }
+    TOP.write(request, cx, &mut out, &mut notes)?;
+    config(request, cx, own, &mut out, &mut notes)?;
+    if own {
+        let inner = |key: &str| key.starts_with("generationConfig/");
+        for (key, value) in request.extra.iter().filter(|(key, _)| !inner(&key.decode())) {
+            out.key(&key.decode()).json(value);
+        }
+    } else {
+        foreign_extras(request, &mut notes)?;
+    }
+    tools(request, own, &mut out, &mut notes)?;
+    tool_config(request, own, &mut out, &mut notes);
+    let head = request.turns.iter().take_while(|t| t.is_system()).count();
+    let (system, rest) = request.turns.split_at(head);
+    write_system(system, own, &mut out)?;
+    let turns = if own { rest.to_vec() } else { foreign(rest.to_vec(), cx, &mut notes) };
+    out.key("contents").array();
+    for (at, turn) in turns.iter().enumerate() {
+        // Made ids depend on the place among all turns.
+        write_turn(turn, at + head, own, cx, &mut out, &mut notes)?;
+    }
+    out.end_array();
+    out.end_object();
+    Ok(Written { body: out.finish().into(), notes })
+}
+
+fn config(
+    request: &Request<'_>,
+    cx: &WriteContext,
+    own: bool,
+    out: &mut JsonWriter,
+    notes: &mut Notes,
+) -> Result<(), WireError> {
+    let mut inner = JsonWriter::default();
+    inner.object();
+    let sampling = |p: &Param| matches!(p, Param::Temperature | Param::TopP | Param::TopK);
+    let mut sent = Request { wire: request.wire, ..Request::default() };
+    for (param, value) in &request.params {
+        match cx.caps.no_sampling == Some(true) && sampling(param) {
+            true => notes.push(dropped(param.row())),
+            false => sent.params.push((*param, value.clone())),
+        }
+    }
+    CONFIG.write(&sent, cx, &mut inner, notes)?;
+    limit(request, cx, &mut inner, notes);
+    output(request, own, &mut inner, notes);
+    reasoning(request, cx, own, &mut inner, notes);
+    if own {
+        for (key, value) in &request.extra {
+            if let Some(name) = key.decode().strip_prefix("generationConfig/") {
+                inner.key(name).json(value);
+            }
+        }
+    }
+    inner.end_object();
+    let body = inner.finish();
+    if body != "{}" {
+        out.key("generationConfig").raw(&body);
+    }
+    Ok(())
+}
+
+fn limit(request: &Request<'_>, cx: &WriteContext, out: &mut JsonWriter, notes: &mut Notes) {
+    let Some(asked) = request.param(Param::MaxOutput).filter(|l| l.raw() != "null") else { return };
+    match (asked.count(), cx.caps.max_output) {
+        (Some(n), Some(most)) if n > most => {
+            notes.push(Diagnostic::new("param_clamped", "/max_output", format!("sent as {most}")));
+            out.key("maxOutputTokens").number(most);
+        }
+        _ => drop(out.key("maxOutputTokens").json(asked)),
+    }
+}
+
+fn output(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut Notes) {
+    match &request.output {
+        None => {}
+        Some(Output::Text) => drop(out.key("responseMimeType").text("text/plain")),
+        Some(Output::Object) => drop(out.key("responseMimeType").text("application/json")),
+        Some(Output::Schema { schema, .. }) => {
+            out.key("responseMimeType").text("application/json");
+            let older = request.extra.iter().any(|(key, _)| key.is("generationConfig/responseSchema"));
+            if own && !older {
+                out.key("responseJsonSchema").json(schema);
+            } else if !own {
+                let (kept, changed) = schema::gemini_json(schema.raw());
+                out.key("responseJsonSchema").raw(&kept);
+                if changed {
+                    let action = "keywords that the target does not know are left out";
+                    notes.push(Diagnostic::new("schema_simplified", "/output", action));
+                }
+            }
+        }
+    }
+}
+
+fn reasoning(request: &Request<'_>, cx: &WriteContext, own: bool, out: &mut JsonWriter, notes: &mut Notes) {
+    let Some(asked) = &request.reasoning else { return };
+    out.key("thinkingConfig").object();
+    if own {
+        if let Some(budget) = asked.budget {
+            out.key("thinkingBudget").number(budget);
+        }
+        if let Some(level) = &asked.effort {
+            out.key("thinkingLevel").text(&level.decode().to_ascii_uppercase());
+        }
+        out.opt_bool("includeThoughts", asked.expose).extra(&asked.extra).end_object();
+        return;
+    }
+    let level = matches!(cx.caps.reasoning, Some(ReasoningStyle::Effort | ReasoningStyle::Adaptive));
+    if level {
+        let (word, changed) = word(asked, &cx.caps);
+        let word = word.map(|w| if w == "none" { "minimal".into() } else { w });
+        if let Some(word) = word {
+            out.key("thinkingLevel").text(&word.to_ascii_uppercase());
+        }
+        if changed {
+            notes.push(Diagnostic::new("param_clamped", "/reasoning effort", "sent as a nearby word"));
+        }
+    } else if let Some(budget) = budget(asked, &cx.caps) {
+        out.key("thinkingBudget").number(budget);
+    }
+    out.key("includeThoughts").bool(asked.expose.unwrap_or(true)).end_object();
+}
+
+/// All functions in one entry; tools of the vendor's own in entries of theirs.
+fn tools(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut Notes) -> Result<(), WireError> {
+    if request.tools.is_empty() {
+        return Ok(());
+    }
+    out.key("tools").array();
+    let functions =
+        || request.tools.iter().filter(|t| matches!(t.kind, ToolKind::Function | ToolKind::Custom(_)));
+    if functions().next().is_some() {
+        out.object().key("functionDeclarations").array();
+        for tool in functions() {
+            out.object().key("name").str(&tool.name).opt_str("description", tool.description.as_ref());
+            let older = own && tool.extra.iter().any(|(key, _)| key.is("parameters"));
+            match (&tool.schema, &tool.kind) {
+                (_, ToolKind::Custom(_)) => {
+                    let text =
+                        r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#;
+                    out.key("parametersJsonSchema").raw(text);
+                }
+                (Some(_), _) if older => {}
+                (Some(schema), _) if own => drop(out.key("parametersJsonSchema").json(schema)),
+                (Some(schema), _) => {
+                    let (kept, changed) = schema::gemini_json(schema.raw());
+                    out.key("parametersJsonSchema").raw(&kept);
+                    if changed {
+                        let pointer = format!("/tools/{}", tool.name.decode());
+                        let action = "keywords that the target does not know are left out";
+                        notes.push(Diagnostic::new("schema_simplified", pointer, action));
+                    }
+                }
+                (None, _) => {}
+            }
+            if own {
+                out.extra(&tool.extra);
+            }
+            out.end_object();
+        }
+        out.end_array().end_object();
+    }
+    for tool in &request.tools {
+        match &tool.kind {
+            ToolKind::Server(raw) | ToolKind::WebSearch(raw) if own => drop(out.json(raw)),
+            ToolKind::WebSearch(_) => {
+                out.object().key("googleSearch").object().end_object().end_object();
+            }
+            ToolKind::Server(_) => {
+                let name = tool.name.decode();
+                let message =
+                    format!("tool \"{name}\" is run by its vendor; wire \"{NAME}\" has no such tool");
+                return Err(WireError::incapable("unsupported_tool", format!("/tools/{name}"), message));
+            }
+            _ => {}
+        }
+    }
+    out.end_array();
+    Ok(())
+}
+
+fn tool_config(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut Notes) {
+    if request.tools.is_empty() && !own {
+        return;
+    }
+    let (mode, names) = match &request.tool_choice {
+        None => return,
+        Some(ToolChoice::Raw(raw)) if own => {
+            out.key("toolConfig").json(raw);
+            return;
+        }
+        Some(ToolChoice::Raw(_)) => return notes.push(dropped("tool_choice")),
+        Some(ToolChoice::Auto) => ("AUTO", &[][..]),
+        Some(ToolChoice::None) => ("NONE", &[][..]),
+        Some(ToolChoice::Required) => ("ANY", &[][..]),
+        Some(ToolChoice::Named { name, .. }) => ("ANY", std::slice::from_ref(name)),
+        Some(ToolChoice::Allowed { required: true, names }) => ("ANY", names.as_slice()),
+        Some(ToolChoice::Allowed { required: false, names }) => ("VALIDATED", names.as_slice()),
+    };
+    out.key("toolConfig").object().key("functionCallingConfig").object().key("mode").text(mode);
+    if !names.is_empty() {
+        out.key("allowedFunctionNames").array();
+        names.iter().for_each(|n| _ = out.str(n));
+        out.end_array();
+    }
+    out.end_object().end_object();
+}
+
+fn write_system(system: &[Turn<'_>], own: bool, out: &mut JsonWriter) -> Result<(), WireError> {
+    let parts: Vec<&Part<'_>> = system.iter().flat_map(|t| &t.parts).collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    out.key("systemInstruction").object().key("parts").array();
+    for part in parts {
+        match part {
+            Part::Text(text) if own || !text.text.is_empty() => {
+                out.object().key("text").str(&text.text);
+                if own {
+                    out.extra(&text.extra);
+                }
+                out.end_object();
+            }
+            Part::Text(_) => {}
+            Part::Opaque(opaque) if own => drop(out.json(&opaque.raw)),
+            _ => {
+                let message = "instructions may hold only text";
+                return Err(WireError::invalid("unsupported_content_part", "/systemInstruction", message));
+            }
+        }
+    }
+    out.end_array().end_object();
+    Ok(())
+}
+
+/// Turns of another wire in the order that this one demands.
+fn foreign<'d>(turns: Vec<Turn<'d>>, cx: &WriteContext, notes: &mut Notes) -> Vec<Turn<'d>> {
+    let mut turns = pair(join_items(turns), notes);
+    for turn in &mut turns {
+        let mut lost = false;
+        turn.parts.retain(|part| match part {
+            Part::Text(text) | Part::Refusal(text) => {
+                !text.text.is_empty() || !lacks_seal(text.seal.as_ref())
+            }
+            Part::Thought(thought) => {
+                let kept = !lacks_seal(thought.seal.as_ref());
+                lost |= !kept;
+                kept
+            }
+            _ => true,
+        });
+        if lost {
+            let action = "reasoning of another model is not sent";
+            notes.push(Diagnostic::new("reasoning_dropped", "/contents", action));
+        }
+        if turn.is_system() {
+            turn.role = Role::User;
+            for part in &mut turn.parts {
+                if let Part::Text(text) = part {
+                    text.text = format!("<system_note>{}</system_note>", text.text.decode()).into();
+                }
+            }
+        }
+    }
+    turns.retain(|t| !t.parts.is_empty());
+    let mut turns = merge(turns, |role| if role == Role::Tool { Role::User } else { role });
+    if turns.first().is_none_or(|t| t.role != Role::User) {
+        notes.push(Diagnostic::new(
+            "message_inserted",
+            "/contents/0",
+            "the first message has to be the user's",
+        ));
+        let text = Text { text: "Continue.".into(), ..Text::default() };
+        turns.insert(0, Turn::new(Role::User, vec![Part::Text(text)]));
+    }
+    if cx.caps.reasoning == Some(ReasoningStyle::Effort) {
+        placeholders(&mut turns, notes);
+    }
+    turns
+}
+
+/// Models that demand a signature on the first call of each step of the current turn get the vendor's own word for
+/// "made by another model" where there cannot be one.
+fn placeholders(turns: &mut [Turn<'_>], notes: &mut Notes) {
+    let asked = |t: &Turn<'_>| t.role == Role::User && !t.parts.iter().any(|p| matches!(p, Part::Result(_)));
+    let start = turns.iter().rposition(asked).map_or(0, |at| at + 1);
+    for turn in turns.iter_mut().skip(start).filter(|t| t.role == Role::Assistant) {
+        let first =
+            turn.parts.iter_mut().find_map(|p| if let Part::Call(call) = p { Some(call) } else { None });
+        if let Some(call) = first.filter(|c| lacks_seal(c.seal.as_ref())) {
+            call.seal =
+                Some(Seal { issuer: Issuer::Gemini, data: "skip_thought_signature_validator".into() });
+            let action = "a call made by another model goes with the vendor's placeholder";
+            notes.push(Diagnostic::new("signature_placeholder", "/contents", action));
+        }
+    }
+}
