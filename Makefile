@@ -4,7 +4,7 @@
 CARGO ?= cargo
 
 .PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench estimator
-.PHONY: rtk-report resilience-report fuzz bless new-engine new-filter
+.PHONY: rtk-report resilience-report route-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
@@ -58,8 +58,12 @@ stores:
 simulator:
 	$(CARGO) test -q -p omniroute-resilience --features simulator,store-sqlite,store-redis --test sim
 
+# Every fault script on every store; takes hours. Rows are kept, so that it can go on where it stopped.
 resilience-report:
-	$(CARGO) run --release -q -p omniroute-resilience --features simulator,store-sqlite,store-redis --example resilience_report
+	$(CARGO) run --release -q -p omniroute-resilience --features simulator,store-sqlite,store-redis --example resilience_report -- --rows target/resilience-rows.tsv --out docs/src/resilience-report.md
+
+route-report:
+	$(CARGO) run --release -q -p omniroute-route --example route_report 1 20
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -q --workspace --no-deps

@@ -17,6 +17,7 @@ mod outcome;
 mod permit;
 mod receipt;
 mod request;
+pub mod route;
 mod segment;
 mod store;
 mod target;
