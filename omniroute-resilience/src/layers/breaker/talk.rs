@@ -15,7 +15,7 @@ pub struct Asking {
     pub others: bool,
 }
 
-/// The answer to [`Breaker::admit`].
+/// The answer to [`Breaker::admit`](super::Breaker::admit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// Go.
