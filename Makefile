@@ -3,6 +3,9 @@
 
 CARGO ?= cargo
 
+# The stores with real files and servers, and the simulator: one set of features, one build.
+SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
+
 .PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench estimator
 .PHONY: rtk-report resilience-report route-report fuzz bless new-engine new-filter
 
@@ -14,6 +17,8 @@ help:
 	@echo "make rtk-report  what the filters save and keep of the recorded outputs"
 	@echo "make catalog-check  the rules of the catalogue of providers and models"
 	@echo "make resilience-report  the fault scripts of the simulator on every store, full number"
+	@echo "make route-report what the learning policy gains in the simulator"
+	@echo "make tokens-exact exact token counts against the reference, over every recorded text"
 	@echo "make python, make node  the package of one language, with its tests and the frameworks it adapts to"
 	@echo "make dist        wheels and npm tarballs, and a proof that they install and work offline"
 	@echo "make fuzz        two minutes of fuzzing (needs cargo-fuzz and nightly)"
@@ -24,7 +29,7 @@ help:
 demo:
 	$(CARGO) run --release -q -p replay-session
 
-test: fmt clippy layering unit catalog-check features stores simulator doc smoke python node
+test: fmt clippy layering unit catalog-check features stores simulator doc smoke tokens-exact python node
 	@echo "all checks passed"
 
 ready: test
@@ -34,6 +39,7 @@ fmt:
 
 clippy:
 	$(CARGO) clippy -q --workspace --all-targets -- -D warnings
+	$(CARGO) clippy -q $(SHARED) --all-targets -- -D warnings
 
 layering:
 	python3 .ci/layering.py
@@ -49,18 +55,20 @@ features:
 	$(CARGO) check -q -p omniroute-core --no-default-features
 	$(CARGO) check -q -p omniroute-core --features testing
 	$(CARGO) check -q -p omniroute-compress --no-default-features
+	$(CARGO) check -q -p omniroute-resilience --features store-sqlite
+	$(CARGO) check -q -p omniroute-resilience --features store-redis
 	$(CARGO) test -q -p omniroute-providers --features radar
 
-# Real files and a real redis-server.
+# With real files and a real redis-server.
 stores:
-	$(CARGO) test -q -p omniroute-resilience --features store-sqlite,store-redis --test store_kinds
+	$(CARGO) test -q $(SHARED) --lib --test store_kinds
 
 simulator:
-	$(CARGO) test -q -p omniroute-resilience --features simulator,store-sqlite,store-redis --test sim
+	$(CARGO) test -q $(SHARED) --test sim
 
 # Every fault script on every store; takes hours. Rows are kept, so that it can go on where it stopped.
 resilience-report:
-	$(CARGO) run --release -q -p omniroute-resilience --features simulator,store-sqlite,store-redis --example resilience_report -- --rows target/resilience-rows.tsv --out docs/src/resilience-report.md
+	$(CARGO) run --release -q $(SHARED) --example resilience_report -- --rows target/resilience-rows.tsv --out docs/src/resilience-report.md
 
 route-report:
 	$(CARGO) run --release -q -p omniroute-route --example route_report 1 20

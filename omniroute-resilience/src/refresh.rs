@@ -99,10 +99,14 @@ impl Resilience {
                 return Refresh::Paused(UnixMs(conn.refresh_after));
             }
             let (lock, held) = draft.load::<Lock>(1);
-            if held && lock.until > now {
-                return Refresh::Follow(UnixMs(lock.until));
-            }
             let until = now.saturating_add(lease);
+            if held && lock.until > now {
+                if lock.until > until {
+                    // It was taken before the clock went back, and must not hold for longer than one taken now.
+                    draft.put(1, &Lock { until, ..lock }, Some(until));
+                }
+                return Refresh::Follow(UnixMs(until.min(lock.until)));
+            }
             draft.check(0);
             draft.put(1, &Lock { process: id.process, number: id.number, until }, Some(until));
             Refresh::Lead(RefreshLock {

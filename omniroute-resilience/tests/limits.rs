@@ -5,8 +5,11 @@ mod common;
 
 use common::*;
 use futures::FutureExt;
-use omniroute_core::{Clock, FailureKind, QuotaWindow, Scope};
-use omniroute_resilience::{AdmitContext, Blocked, Config};
+use futures::executor::block_on;
+use omniroute_core::{
+    Change, Clock, Durability, FailureKind, Key, QuotaWindow, Record, ResilienceStore, Scope, Unit, UnixMs,
+};
+use omniroute_resilience::{AdmitContext, Blocked, Config, Dimension, PoolSpec, Refresh};
 
 const DAY: i64 = 86_400_000;
 
@@ -112,6 +115,118 @@ fn whoever_waits_for_a_slot_waits_as_long_as_its_deadline_lets_it() {
     world.succeed(running);
     world.wait(1_000);
     assert!((&mut waiter).now_or_never().is_some_and(|result| result.is_ok()));
+}
+
+#[test]
+fn what_was_written_before_the_clock_went_back_holds_no_longer_than_usual() {
+    const HOUR: u64 = 3_600_000;
+    let mut limited = keys("p", 1);
+    limited[0].limits.max_concurrent = Some(1);
+    let mut paced = keys("p", 1);
+    paced[0].limits.rpm = Some(1);
+    let mut pool = PoolSpec::new("pool", vec![(target().provider, target().connection)]);
+    pool.dimensions.push(Dimension { unit: Unit::Requests, window: QuotaWindow::Minute, limit: 1 });
+    for (specs, reason, holds) in [
+        (limited, Blocked::Slots, 120_000),
+        (paced, Blocked::RateLimit, 60_000),
+        (keys("p", 1), Blocked::QuotaShare, 62_000),
+    ] {
+        let world = |specs| World::with(specs, Config::default(), false);
+        let (mut ahead, right) = (world(specs.clone()), world(specs));
+        let other = ahead.process();
+        if reason == Blocked::QuotaShare {
+            other.configure_pools(vec![pool.clone()]);
+            right.resilience.configure_pools(vec![pool.clone()]);
+        }
+        ahead.wait(HOUR);
+        let permit = admit(&other, &handles(&other, &ahead.specs, "m")).unwrap();
+        if reason == Blocked::QuotaShare {
+            ahead.succeed(permit);
+        } else {
+            std::mem::forget(permit);
+        }
+        carry_over(&ahead, &right);
+        let picks = right.targets("m");
+        assert_eq!(right.admit(&picks).unwrap_err().reason, reason, "what runs still counts");
+        right.wait(holds / 2);
+        assert_eq!(right.admit(&picks).unwrap_err().reason, reason);
+        right.wait(holds / 2);
+        assert!(right.admit(&picks).is_ok(), "{reason:?} must have ended by itself");
+    }
+}
+
+#[test]
+fn a_lock_of_a_refresh_from_before_the_clock_went_back_ends_as_usual() {
+    let (ahead, right) = (World::new(1), World::new(1));
+    let begin = |world: &World| {
+        block_on(world.resilience.refresh_begin(&target().provider, &target().connection, 0, None)).unwrap()
+    };
+    ahead.wait(3_600_000);
+    assert!(matches!(begin(&ahead), Refresh::Lead(_)));
+    carry_over(&ahead, &right);
+    assert_eq!(begin(&right), Refresh::Follow(UnixMs(START + 45_000)));
+    right.wait(20_000);
+    assert_eq!(begin(&right), Refresh::Follow(UnixMs(START + 45_000)));
+    right.wait(25_000);
+    assert!(matches!(begin(&right), Refresh::Lead(_)));
+}
+
+/// The records of a store whose clock was ahead, in one whose clock is right.
+fn carry_over(ahead: &World, right: &World) {
+    let mut puts = Vec::new();
+    let mut visit = |key: &Key, record: &Record| {
+        let (value, expires) = (record.value.clone(), record.expires);
+        puts.push(Change::Put { key: key.clone(), expected: None, value, expires });
+    };
+    block_on(ahead.store.scan("", &mut visit)).expect("a store in memory is read");
+    assert!(!puts.is_empty());
+    block_on(right.store.commit(&puts, None, Durability::Relaxed)).expect("nothing else writes");
+}
+
+#[test]
+fn a_full_slot_that_is_passed_leaves_the_others_to_be_given_back() {
+    let mut specs = keys("p", 1);
+    specs[0].limits.max_concurrent = Some(1);
+    let mut config = Config::default();
+    (config.slots.fail_open, config.slots.global) = (true, Some(2));
+    let world = World::with(specs, config, false);
+    let picks = world.targets("m");
+    let first = world.admit(&picks).unwrap();
+    world.succeed(world.admit(&picks).unwrap());
+    assert_eq!(world.resilience.health().counts.slot_bypasses, 1);
+    world.succeed(first);
+    let (records, _) = block_on(world.store.get(&[Key::Slots { provider: None, connection: None }])).unwrap();
+    assert_eq!(records, [None], "whoever went on without one slot has given the other back");
+}
+
+#[test]
+fn attempts_end_where_they_began_whatever_is_configured_meanwhile() {
+    let world = World::new(2);
+    let mut pool = PoolSpec::new(
+        "pool",
+        world.specs.iter().map(|s| (s.provider.clone(), s.connection.clone())).collect(),
+    );
+    pool.dimensions.push(Dimension { unit: Unit::Tokens, window: QuotaWindow::Hour, limit: 100 });
+    world.resilience.configure_pools(vec![pool]);
+    let picks = world.targets("m");
+    let mut cx = AdmitContext::default();
+    cx.estimate = 150;
+    let admit = |at: usize| block_on(world.resilience.admit(&picks[at..=at], &cx));
+    let running = || world.resilience.health().breakers.iter().map(|b| b.in_flight).collect::<Vec<_>>();
+    let (first, mut specs) = (admit(0).unwrap(), world.specs.clone());
+    assert_eq!(running(), [1]);
+    specs[0].origin = Some("elsewhere".into());
+    world.resilience.configure(&specs);
+    world.fail(first, failure(FailureKind::Cancelled, Scope::Connection, 499));
+    assert_eq!(running(), [0, 0], "it began at the other breaker");
+
+    let first = admit(0).unwrap();
+    assert_eq!(running(), [0, 1]);
+    world.resilience.configure(&specs[1..]);
+    assert_eq!(admit(1).unwrap_err().reason, Blocked::QuotaShare);
+    world.fail(first, failure(FailureKind::Cancelled, Scope::Connection, 499));
+    assert_eq!(running(), [0, 0], "its connection is gone");
+    assert!(admit(1).is_ok(), "what it had set aside is back");
 }
 
 fn target() -> omniroute_core::Target {

@@ -8,7 +8,7 @@ mod sim;
 use std::rc::Rc;
 
 use sim::library::{library, memory};
-use sim::plan::Script;
+use sim::plan::{Figures, Script, Summary};
 use sim::run::{Props, Report, run};
 use sim::scripts::{EXTRA, SCRIPTS};
 use sim::stage::{Stage, direct};
@@ -25,13 +25,11 @@ fn ten_seeds(id: &str) {
     let seeds = std::env::var("SIM_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(10);
     let stage = library(memory(), Breakage::None);
     let script = script(id);
-    let mut goods = Vec::new();
-    let mut wastes = Vec::new();
+    let mut runs = Vec::new();
     let mut wrong = Vec::new();
     for seed in 0..seeds {
         let report = run(script, seed, &stage);
-        goods.push((report.goodput(), seed));
-        wastes.push(report.waste());
+        runs.push((seed, report.goodput(), report.waste()));
         if report.broken > 0 {
             wrong.push(format!(
                 "seed {seed}: {} violations, the first {:?}",
@@ -43,20 +41,9 @@ fn ten_seeds(id: &str) {
             wrong.push(format!("seed {seed}: {missed}"));
         }
     }
-    goods.sort_unstable();
-    wastes.sort_unstable();
-    let (good, worst, waste) = (goods[goods.len() / 2].0, goods[0], wastes[wastes.len() / 2]);
-    println!("{id}: goodput {good} (worst {} at seed {}), waste {waste} of a million", worst.0, worst.1);
-    let figures = script.figures;
-    if figures.goodput.is_some_and(|least| good < least) {
-        wrong.push(format!("median goodput {good}"));
-    }
-    if figures.worst.is_some_and(|least| worst.0 < least) {
-        wrong.push(format!("worst goodput {} at seed {}", worst.0, worst.1));
-    }
-    if figures.waste.is_some_and(|most| waste > most) {
-        wrong.push(format!("median waste {waste}"));
-    }
+    let summary = Summary::of(&runs);
+    println!("{id}, in millionths: {summary:?}");
+    wrong.extend(summary.missed(&script.figures));
     assert!(wrong.is_empty(), "{id} {}:\n{}", script.title, wrong.join("\n"));
 }
 
@@ -120,6 +107,17 @@ fn caught(
 
 fn caught_step(rule: &str, scripts: &[&str], twin: impl Steps + Clone + 'static) {
     caught(rule, scripts, &direct(twin), &direct(Real));
+}
+
+#[test]
+fn figures_that_are_not_met_are_named() {
+    let summary = Summary::of(&[(4, 900, 7), (5, 950, 5), (6, 990, 6)]);
+    assert_eq!(summary, Summary { goodput: 950, worst: (900, 4), waste: 6 });
+    let missed = |goodput, worst, waste| {
+        summary.missed(&Figures { goodput: Some(goodput), worst: Some(worst), waste: Some(waste) }).len()
+    };
+    assert_eq!((missed(950, 900, 6), missed(951, 900, 6), missed(951, 901, 5)), (0, 1, 3));
+    assert_eq!(summary.missed(&Figures::default()), Vec::<String>::new());
 }
 
 #[test]

@@ -39,10 +39,6 @@ impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
     pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
         self.map.remove(key).map(|(_, value)| value)
     }
-
-    pub(crate) fn len(&self) -> usize {
-        self.map.len()
-    }
 }
 
 #[cfg(test)]
@@ -57,7 +53,7 @@ mod tests {
         }
         map.insert(0, 100);
         map.insert(10, 10);
-        assert_eq!(map.len(), 10);
+        assert_eq!(map.map.len(), 10);
         assert_eq!((map.get(&0), map.get(&1), map.get(&10)), (Some(&100), None, Some(&10)));
         assert_eq!(map.remove(&2), Some(2));
         *map.get_mut(&3).unwrap() = 4;

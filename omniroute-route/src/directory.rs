@@ -80,6 +80,35 @@ pub trait Directory: Send + Sync + fmt::Debug + 'static {
     }
 }
 
+/// What a text names among the configured providers.
+pub(crate) enum Named {
+    /// A provider and its model, whether the catalogue has it or not.
+    Full(Arc<str>, Arc<str>),
+    /// A model that only this provider has.
+    Bare(Arc<str>),
+    /// A model that all of these have.
+    Several(Vec<Arc<str>>),
+    /// Nothing.
+    Nobody,
+}
+
+/// Reads `provider/model`, or a model by itself. Case does not count for the provider.
+pub(crate) fn named(text: &str, providers: &[Arc<str>], directory: &dyn Directory) -> Named {
+    if let Some((provider, model)) = text.split_once('/')
+        && !model.is_empty()
+        && let Some(provider) = providers.iter().find(|known| known.eq_ignore_ascii_case(provider))
+    {
+        return Named::Full(provider.clone(), model.into());
+    }
+    let mut owners = providers.to_vec();
+    owners.retain(|provider| directory.facts(provider, text).is_some());
+    match owners.len() {
+        0 => Named::Nobody,
+        1 => Named::Bare(owners.swap_remove(0)),
+        _ => Named::Several(owners),
+    }
+}
+
 /// A directory in memory.
 #[derive(Debug, Clone, Default)]
 pub struct Listed {

@@ -16,7 +16,7 @@ pub fn combo_pool(version: u64, combo: &Combo, combos: &Combos, directory: &dyn 
     for (step, share) in shares(combo, combos) {
         lines.step(step, share);
     }
-    if let Some(judge) = combo.judge.as_deref().filter(|_| combo.entry.id == "fusion") {
+    if let Some(judge) = combo.judge.as_deref() {
         let first = lines.steps.len();
         lines.step(&StepConfig::model(judge), 0.0);
         lines.steps.iter_mut().skip(first).for_each(|step| step.judge = true);

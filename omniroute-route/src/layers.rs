@@ -7,10 +7,9 @@ use omniroute_core::route::{
 
 use crate::gates::{Behind, Gates};
 use crate::last_good::LastGood;
-use crate::rendezvous::Bids;
-use crate::strategies::cache_optimized::{fair_load, room};
+use crate::strategies::cache_optimized::owner;
 
-/// Applies the rules to an order and says which of them decided about its first place.
+/// Applies the rules to an order; each pick says which of them put it where it is.
 pub(crate) fn apply(
     cx: &RouteContext<'_>,
     candidates: &Candidates<'_>,
@@ -18,9 +17,9 @@ pub(crate) fn apply(
     last_good: &LastGood,
     gates: &Gates,
     sequence: &mut Sequence,
-) -> Layer {
+) {
     if traits.many {
-        return Layer::Strategy;
+        return;
     }
     let explored = sequence.picks.first().is_some_and(|pick| pick.why.reason == Reason::Explored);
     if !explored {
@@ -49,7 +48,6 @@ pub(crate) fn apply(
     {
         pick.why.layer = Layer::Request;
     }
-    sequence.picks.first().map_or(Layer::Strategy, |pick| pick.why.layer)
 }
 
 fn pin<'a>(cx: &RouteContext<'a>) -> Option<&'a (omniroute_core::ProviderId, omniroute_core::ConnectionId)> {
@@ -70,23 +68,19 @@ fn session(
         target.provider == *provider && target.connection == *connection
     };
     let Some(at) = sequence.picks.iter().position(pinned) else { return false };
-    let to = match traits.owns {
-        Owns::Nothing => 0,
+    let (at, to) = match traits.owns {
+        Owns::Nothing => {
+            // A request that ends with a tool's result stays with its model, too.
+            let last = cx.session.filter(|session| session.tool_result_tail).and_then(|s| s.last.as_ref());
+            let same = |pick: &Pick| pinned(pick) && last == Some(&entries[pick.candidate as usize].target);
+            (sequence.picks.iter().position(same).unwrap_or(at), 0)
+        }
         Owns::Steps => {
             let step = entries[sequence.picks[at].candidate as usize].step;
-            first_of_step(candidates, sequence, step)
+            (at, first_of_step(candidates, sequence, step))
         }
     };
-    // A request that ends with a tool's result stays with its model, too.
-    let at = match cx.session.and_then(|session| session.last.as_ref().filter(|_| session.tool_result_tail)) {
-        Some(last) => sequence
-            .picks
-            .iter()
-            .position(|pick| entries[pick.candidate as usize].target == *last && pinned(pick))
-            .unwrap_or(at),
-        None => at,
-    };
-    bring(sequence, at.max(to), to, Why::of(Layer::Session, Reason::Named));
+    bring(sequence, at, to, Why::of(Layer::Session, Reason::Named));
     to == 0
 }
 
@@ -100,14 +94,7 @@ fn prefix(cx: &RouteContext<'_>, candidates: &Candidates<'_>, sequence: &mut Seq
     if members.clone().nth(1).is_none() {
         return;
     }
-    let (bids, most, columns) = (Bids::new(key), fair_load(candidates), candidates.columns());
-    let winner = members
-        .map(|pick| pick.candidate)
-        .filter(|index| room(candidates, *index as usize, most))
-        .max_by_key(|index| {
-            let at = *index as usize;
-            (columns.warm[at], bids.of(candidates.pool(), at), std::cmp::Reverse(*index))
-        });
+    let winner = owner(key, candidates, members.map(|pick| pick.candidate));
     let at = winner.and_then(|winner| sequence.picks.iter().position(|pick| pick.candidate == winner));
     if let Some(at) = at.filter(|at| *at > 0) {
         bring(sequence, at, 0, Why::of(Layer::PrefixCache, Reason::Prefix));

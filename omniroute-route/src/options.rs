@@ -167,21 +167,6 @@ impl<'a> OptionReader<'a> {
         self.errors.push(ConfigError::new(ConfigCode::BadValue, path.clone(), format!("{path} {message}")));
     }
 
-    /// Takes over what is wrong elsewhere.
-    pub fn extend(&mut self, errors: Vec<ConfigError>) {
-        self.errors.extend(errors);
-    }
-
-    /// Where in the configuration the options are.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The options as they are.
-    pub fn raw(&self) -> &'a OptionMap {
-        self.map
-    }
-
     /// Ends the reading.
     ///
     /// # Errors

@@ -172,9 +172,6 @@ impl Planner {
         let Work { gates, scratch } = work;
         let gate = gates::Ask { request: ask.request, options: ask.options, now: ask.now };
         gates.run(gate, pool, columns);
-        if gates.eligible.is_empty() && ask.options.try_anyway {
-            gates.try_anyway();
-        }
         if gates.eligible.is_empty() {
             let traits = self.strategy.traits();
             if pool.is_empty() && traits.many {
@@ -208,13 +205,13 @@ impl Planner {
         } else {
             self.strategy.plan(&cx, &candidates)?
         };
-        let mut layer = Layer::Strategy;
         if let Plan::Sequence(sequence) = &mut plan {
             if !gates.relaxed {
                 if let Some(accounts) = &self.accounts {
                     inside_steps(&cx, &candidates, &**accounts, sequence)?;
                 }
-                layer = layers::apply(&cx, &candidates, traits, &self.last_good, gates, sequence);
+                layers::apply(&cx, &candidates, traits, &self.last_good, gates, sequence);
+                self.strategy.settled(&cx, &candidates, sequence);
             }
             shorten(sequence, ask.options.depth.max(1));
             for (set, note) in [
@@ -230,6 +227,7 @@ impl Planner {
         if real {
             self.strategy.planned(&cx, &candidates, &plan);
         }
+        let layer = plan.first().map_or(Layer::Strategy, |pick| pick.why.layer);
         let drops = gates.drops().collect();
         Ok(Decision { plan, layer, seed: ask.seed, ticket, pool: pool.version(), drops })
     }

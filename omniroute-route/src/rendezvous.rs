@@ -11,9 +11,7 @@ use sha2::{Digest, Sha256};
 /// assert!(bid("omni-demo-key", "connection:acct-2") > bid("omni-demo-key", "connection:acct-3"));
 /// ```
 pub fn bid(key: &str, identity: &str) -> u128 {
-    let mut hash = Sha256::new();
-    hash.update(key);
-    hash.update([0]);
+    let mut hash = keyed(key);
     hash.update(identity);
     first_half(&hash.finalize())
 }
@@ -26,9 +24,7 @@ pub(crate) struct Bids {
 
 impl Bids {
     pub(crate) fn new(key: &str) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(key);
-        hash.update([0]);
+        let mut hash = keyed(key);
         hash.update("connection:");
         Bids { key: hash }
     }
@@ -38,6 +34,13 @@ impl Bids {
         hash.update(pool.entries()[index].target.connection.as_str());
         first_half(&hash.finalize())
     }
+}
+
+fn keyed(key: &str) -> Sha256 {
+    let mut hash = Sha256::new();
+    hash.update(key);
+    hash.update([0]);
+    hash
 }
 
 fn first_half(digest: &[u8]) -> u128 {

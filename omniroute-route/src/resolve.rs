@@ -6,7 +6,7 @@ use omniroute_core::route::{RouteError, RouteErrorKind};
 
 use crate::auto_name::{AutoName, auto_name, auto_names};
 use crate::combo::Combos;
-use crate::directory::Directory;
+use crate::directory::{Directory, Named, named};
 use crate::names::nearest;
 
 /// Names that a client may use for something else.
@@ -125,29 +125,19 @@ fn direct(text: &str, combos: &Combos, directory: &dyn Directory) -> Result<Reso
         return Ok(Resolved { route: Route::Auto(auto?), rule: Rule::Auto });
     }
     let providers = directory.providers();
-    if let Some((provider, model)) = text.split_once('/')
-        && !model.is_empty()
-        && let Some(provider) = providers.iter().find(|known| known.eq_ignore_ascii_case(provider))
-    {
-        let route = Route::Model { provider: provider.clone(), model: model.into() };
-        return Ok(Resolved { route, rule: Rule::Full });
-    }
-    let owners: Vec<&Arc<str>> =
-        providers.iter().filter(|provider| directory.facts(provider, text).is_some()).collect();
-    match owners.as_slice() {
-        [owner] => {
-            let route = Route::Model { provider: (*owner).clone(), model: text.into() };
-            Ok(Resolved { route, rule: Rule::Bare })
-        }
-        [] => Err(unknown(text, combos, &providers, directory)),
-        several => {
+    let (provider, model, rule) = match named(text, &providers, directory) {
+        Named::Full(provider, model) => (provider, model, Rule::Full),
+        Named::Bare(provider) => (provider, text.into(), Rule::Bare),
+        Named::Nobody => return Err(unknown(text, combos, &providers, directory)),
+        Named::Several(owners) => {
             let message =
-                format!("model {:?} is there at {} configured providers", shown(text), several.len());
+                format!("model {:?} is there at {} configured providers", shown(text), owners.len());
             let mut error = RouteError::new(RouteErrorKind::AmbiguousModel, message);
-            error.suggestions = several.iter().take(5).map(|owner| format!("{owner}/{text}")).collect();
-            Err(error)
+            error.suggestions = owners.iter().take(5).map(|owner| format!("{owner}/{text}")).collect();
+            return Err(error);
         }
-    }
+    };
+    Ok(Resolved { route: Route::Model { provider, model }, rule })
 }
 
 fn unknown(text: &str, combos: &Combos, providers: &[Arc<str>], directory: &dyn Directory) -> RouteError {

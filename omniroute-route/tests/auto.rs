@@ -84,14 +84,7 @@ fn a_factor_without_weight_moves_nothing() {
         let mut world = only(if other.name == "tierAffinity" { "quality" } else { other.name });
         favour(&mut world, factor.name);
         let moved = world.first() == "b/1/n";
-        // Changes of price or tier speak to more than one factor.
-        let related = matches!(
-            (factor.name, other.name),
-            ("resetWindowAffinity" | "tierPriority", _)
-                | (_, "stability")
-                | ("tierAffinity", "specificityMatch")
-        );
-        assert!(!moved || related, "{} moved with only {} weighted", factor.name, other.name);
+        assert!(!moved, "{} moved with only {} weighted", factor.name, other.name);
     }
 }
 
@@ -255,6 +248,29 @@ fn smart_tries_things_out_within_its_budget() {
         let mut world = World::auto(name, &["a/1/m", "b/1/n", "c/1/o"]);
         assert_eq!(self::share(&mut world, 200), 0.0, "{name}");
     }
+}
+
+#[test]
+fn what_nobody_knows_is_tried_within_the_same_budget_unless_it_is_dear() {
+    let mut world = smart(&["a/1/m", "b/1/n", "new/1/o"]);
+    world.entry("new/1/o").fitness = None;
+    let tried = |world: &mut World| {
+        let (mut all, mut new) = (0, 0);
+        for seed in 0..4_000 {
+            world.seed = seed * 7_919 + 13;
+            let decision = world.decide().unwrap();
+            if decision.plan.sequence().unwrap().notes.contains(&Note::Explored) {
+                all += 1;
+                new += u32::from(world.spell(&decision)[0] == "new/1/o");
+            }
+        }
+        (all, new)
+    };
+    let (all, new) = tried(&mut world);
+    assert!(all <= 400 + 10 && new > 100, "{new} of {all}");
+    world.entry("new/1/o").billing = Billing::Metered;
+    (world.facts("new/1/o").price_in, world.facts("new/1/o").price_out) = (Some(10.0), Some(30.0));
+    assert_eq!(tried(&mut world).1, 0, "more than twice the cost and a cent");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use allocation_counter::measure;
 use common::World;
 use omniroute_core::route::{Billing, Columns, Pool};
-use omniroute_route::{Planner, Work, auto, auto_name};
+use omniroute_route::{Planner, Work};
 
 /// As many candidates as asked for, with everything known.
 fn world(strategy: &str, count: usize) -> World {
@@ -109,8 +109,6 @@ fn times_are_printed() {
             println!("{strategy}, {size} candidates, gates included: {each:?}");
         }
     }
-    let name = auto_name("auto/fast").unwrap().unwrap();
-    assert_eq!(auto(&name, None).id(), "auto");
 }
 
 fn cpu() -> Duration {

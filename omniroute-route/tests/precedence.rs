@@ -3,7 +3,7 @@
 mod common;
 
 use common::World;
-use omniroute_core::route::{DropReason, Health, Layer, Need, Needs, Note, RouteErrorKind};
+use omniroute_core::route::{DropReason, Health, Layer, Need, Needs, Note, Relay, RouteErrorKind};
 use omniroute_core::{ConnectionId, Mono, ProviderId};
 
 fn pinned(world: &mut World, provider: &str, connection: &str) {
@@ -178,6 +178,7 @@ fn a_budget_that_fits_nobody_is_relaxed_or_refused() {
     world.options.budget = Some(0.000_1);
     assert_eq!(world.order(), ["cheap/1/m", "dear/1/m"]);
     assert_eq!(world.explain().unwrap().plan.sequence().unwrap().notes, [Note::BudgetRelaxed]);
+    assert_eq!(world.explain().unwrap().layer, Layer::Request, "not the strategy's choice");
     world.options.budget_strict = true;
     assert_eq!(world.explain().unwrap_err().kind, RouteErrorKind::BudgetExceeded);
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -211,4 +212,30 @@ fn a_step_may_have_a_strategy_for_its_accounts() {
     assert_eq!(world.order(), ["a/2/m", "a/3/m", "a/1/m", "b/1/m"]);
     world.options.depth = 1;
     assert_eq!(world.order(), ["a/2/m"]);
+}
+
+#[test]
+fn a_tool_result_keeps_the_model_but_not_across_steps() {
+    let mut world = World::new("least-used", &["a/1/m", "a/1/n", "b/1/m"]);
+    pinned(&mut world, "a", "1");
+    world.session().last = Some(common::target("a/1/n"));
+    assert_eq!(world.first(), "a/1/m", "the connection is kept");
+    world.session().tool_result_tail = true;
+    assert_eq!(world.first(), "a/1/n", "after a tool's result the model, too");
+    let mut ordered = World::new("priority", &["b/1/m", "a/1/m", "a/1/n"]);
+    ordered.session = world.session.clone();
+    assert_eq!(ordered.order(), ["b/1/m", "a/1/m", "a/1/n"]);
+}
+
+#[test]
+fn a_session_that_stays_needs_no_summary() {
+    let mut world = World::new("context-relay", &["a/1/m", "a/2/m"]);
+    world.entry("a/2/m").step = 0;
+    pinned(&mut world, "a", "2");
+    world.session().last = Some(common::target("a/2/m"));
+    world.session().relay_ready = true;
+    let relay = |world: &World| world.explain().unwrap().plan.sequence().unwrap().relay;
+    assert_eq!((world.first().as_str(), relay(&world)), ("a/2/m", None));
+    world.options.session_affinity = false;
+    assert_eq!((world.first().as_str(), relay(&world)), ("a/1/m", Some(Relay::Inject)));
 }

@@ -10,7 +10,7 @@ const { Compressed, CompressedText, Messages, isBytes } = require('./results.cjs
 const OFFLOAD_FROM = 4 << 10;
 
 const OF_BODY = { wire: 'string', plan: 'string', model: 'string', session: 'string' };
-const OF_MESSAGES = { ...OF_BODY, tools: 'object', system: undefined };
+const OF_MESSAGES = { ...OF_BODY, tools: 'array', system: undefined };
 const OF_TEXT = { kind: 'string', command: 'string', exitCode: 'number', plan: 'string', model: 'string' };
 
 class Compressor {
@@ -150,9 +150,8 @@ function checked(options, known, hasSignal = false) {
     }
     if (value == null) continue;
     const type = known[name];
-    if (type !== undefined && typeof value !== type) {
-      throw badArgument(`${name}: expected ${type === 'object' ? 'an array' : `a ${type}`}, not ${typeOf(value)}`);
-    }
+    const fits = type === 'array' ? Array.isArray(value) : type === undefined || typeof value === type;
+    if (!fits) throw badArgument(`${name}: expected ${type === 'array' ? 'an' : 'a'} ${type}, not ${typeOf(value)}`);
     out[name] = value;
   }
   return out;

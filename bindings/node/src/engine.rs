@@ -1,5 +1,6 @@
 //! One compressor.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{AsyncTask, Uint8Array};
@@ -7,7 +8,7 @@ use napi_derive::napi;
 use omniroute::{Compressor, Config, Error, Stopwatch};
 
 use crate::errors::raised;
-use crate::job::{Call, Cancel, Job};
+use crate::job::{Call, Cancel, Job, run};
 use crate::outcome::Outcome;
 
 /// A compressor. Belongs to the JavaScript thread that made it; its work may run on others.
@@ -32,13 +33,14 @@ impl Engine {
     /// Works here and now on a body or a text in UTF-8.
     #[napi]
     pub fn run(&self, call: Call, input: Uint8Array) -> napi::Result<Outcome> {
-        self.job(call, &input).run().map_err(|error| raised(&error))
+        let input = Cow::Borrowed(&*input);
+        run(&self.compressor, &call, input, self.clock.now()).map_err(|error| raised(&error))
     }
 
     /// Works on a thread of the host's pool.
     #[napi]
     pub fn start(&self, call: Call, input: Uint8Array, cancel: Option<&Cancel>) -> AsyncTask<Job> {
-        AsyncTask::new(self.job(call, &input).stopped_by(cancel))
+        AsyncTask::new(Job::new(self.compressor.clone(), call, &input, self.clock.now(), cancel))
     }
 
     /// Sums over the calls so far, as JSON text.
@@ -51,11 +53,5 @@ impl Engine {
     #[napi(getter)]
     pub fn plan(&self) -> &str {
         self.compressor.config().plan()
-    }
-}
-
-impl Engine {
-    fn job(&self, call: Call, input: &[u8]) -> Job {
-        Job::new(self.compressor.clone(), call, input, self.clock.now())
     }
 }

@@ -1,9 +1,9 @@
 //! One call with everything it needs, ready to run on any thread.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
 use napi::{Env, Status, Task};
 use napi_derive::napi;
 use omniroute::core::{Diagnostic, Moment};
@@ -91,11 +91,11 @@ impl Cancel {
     }
 }
 
-/// A call on its way.
+/// A call on its way to a thread.
 pub struct Job {
     compressor: Arc<Compressor>,
     call: Call,
-    input: Bytes,
+    input: Vec<u8>,
     now: Moment,
     asked: Option<Arc<AtomicBool>>,
 }
@@ -112,49 +112,15 @@ impl std::fmt::Debug for Job {
 
 impl Job {
     /// The `input` is copied: its owner may change it.
-    pub(crate) fn new(compressor: Arc<Compressor>, call: Call, input: &[u8], now: Moment) -> Self {
-        let input = Bytes::copy_from_slice(input);
-        Job { compressor, call, input, now, asked: None }
-    }
-
-    pub(crate) fn stopped_by(mut self, cancel: Option<&Cancel>) -> Self {
-        self.asked = cancel.map(|cancel| cancel.asked.clone());
-        self
-    }
-
-    pub(crate) fn run(&mut self) -> Result<Outcome, Error> {
-        let input = std::mem::take(&mut self.input);
-        let call = &self.call;
-        let options = Options {
-            wire: call.wire.as_deref(),
-            plan: call.plan.as_deref(),
-            model: call.model.as_deref(),
-            session: call.session.as_deref(),
-            now: self.now,
-        };
-        match call.what {
-            What::Body => self.compressor.compress_body(input, &options).map(Outcome::of_body),
-            What::Preview => self.compressor.preview_body(input, &options).map(Outcome::of_body),
-            What::Edits => {
-                let body = match &call.lengths {
-                    Some(lengths) => joined(&input, lengths)?,
-                    None => input,
-                };
-                let mut out = self.compressor.compress_edits(body, &options)?;
-                out.receipt.notes.extend(call.kept.iter().flatten().map(note));
-                Ok(Outcome::of_edits(out))
-            }
-            What::Text => {
-                let text = std::str::from_utf8(&input)
-                    .map_err(|error| Error::new("bad_argument", format!("text: not UTF-8: {error}")))?;
-                let what = TextOptions {
-                    kind: call.kind.as_deref(),
-                    command: call.command.as_deref(),
-                    exit_code: call.exit_code,
-                };
-                self.compressor.compress_text(text, &what, &options).map(Outcome::of_text)
-            }
-        }
+    pub(crate) fn new(
+        compressor: Arc<Compressor>,
+        call: Call,
+        input: &[u8],
+        now: Moment,
+        cancel: Option<&Cancel>,
+    ) -> Self {
+        let asked = cancel.map(|cancel| cancel.asked.clone());
+        Job { compressor, call, input: input.to_vec(), now, asked }
     }
 }
 
@@ -166,11 +132,51 @@ impl Task for Job {
         if self.asked.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed)) {
             return Err(napi::Error::new(Status::Cancelled, "nobody waits for this call"));
         }
-        self.run().map_err(|error| raised(&error))
+        let input = Cow::Owned(std::mem::take(&mut self.input));
+        run(&self.compressor, &self.call, input, self.now).map_err(|error| raised(&error))
     }
 
     fn resolve(&mut self, _: Env, output: Outcome) -> napi::Result<Outcome> {
         Ok(output)
+    }
+}
+
+/// Works here and now. The `input` is copied only where the work keeps it.
+pub(crate) fn run(
+    compressor: &Compressor,
+    call: &Call,
+    input: Cow<'_, [u8]>,
+    now: Moment,
+) -> Result<Outcome, Error> {
+    let options = Options {
+        wire: call.wire.as_deref(),
+        plan: call.plan.as_deref(),
+        model: call.model.as_deref(),
+        session: call.session.as_deref(),
+        now,
+    };
+    match call.what {
+        What::Body => compressor.compress_body(input.into_owned(), &options).map(Outcome::of_body),
+        What::Preview => compressor.preview_body(input.into_owned(), &options).map(Outcome::of_body),
+        What::Edits => {
+            let body = match &call.lengths {
+                Some(lengths) => joined(&input, lengths)?,
+                None => input.into_owned().into(),
+            };
+            let mut out = compressor.compress_edits(body, &options)?;
+            out.receipt.notes.extend(call.kept.iter().flatten().map(note));
+            Ok(Outcome::of_edits(out))
+        }
+        What::Text => {
+            let text = std::str::from_utf8(&input)
+                .map_err(|error| Error::new("bad_argument", format!("text: not UTF-8: {error}")))?;
+            let what = TextOptions {
+                kind: call.kind.as_deref(),
+                command: call.command.as_deref(),
+                exit_code: call.exit_code,
+            };
+            compressor.compress_text(text, &what, &options).map(Outcome::of_text)
+        }
     }
 }
 

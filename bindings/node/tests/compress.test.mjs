@@ -176,6 +176,7 @@ test("odd values", async () => {
     [() => om.compressMessagesSync({}), /messages: expected an array, not Object/],
     [() => om.compressTextSync(3), /text: expected a string, not number/],
     [() => om.compressSync("{}", { wire: 3 }), /wire: expected a string, not number/],
+    [() => om.compressMessagesSync([], { tools: {} }), /tools: expected an array, not Object/],
     [() => om.compressSync("{}", { sesion: "x" }), /options: sesion is not known; there are wire, plan, model, session/],
     [() => om.compressSync("{}", { signal: AbortSignal.abort() }), /signal is not known/],
     [() => new om.Compressor(3), /config: expected a path or an object, not number/],

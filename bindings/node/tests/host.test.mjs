@@ -244,8 +244,9 @@ test("the import loads nothing but the package", () => {
   assert.notDeepEqual(loaded('require("node:http");')[0], []);
 });
 
-test("the permission model", { skip: !process.allowedNodeEnvironmentFlags.has("--experimental-permission") }, () => {
-  const flags = ["--experimental-permission", "--allow-fs-read=*", "--allow-addons", "--no-warnings"];
+test("the permission model", () => {
+  const name = process.allowedNodeEnvironmentFlags.has("--permission") ? "--permission" : "--experimental-permission";
+  const flags = [name, "--allow-fs-read=*", "--allow-addons", "--no-warnings"];
   const ended = script("console.log(om.compressSync({ messages: chat() }).changed);", { flags });
   assert.deepEqual(ended, { status: 0, stdout: "true\n", stderr: "" });
 });

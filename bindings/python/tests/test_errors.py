@@ -52,6 +52,13 @@ def test_names_of_a_call(options: dict[str, str], code: str) -> None:
     assert caught.value.code == code and "\n" not in str(caught.value)
 
 
+def test_exact_counts_without_vocabularies() -> None:
+    """The wheel that has them is checked where it is made."""
+    assert not om.EXACT_TOKENS
+    with pytest.raises(om.ConfigError, match="tokens-exact"):
+        om.Compressor({"count": "exact"})
+
+
 def test_strict() -> None:
     with pytest.raises(om.RequestError) as caught:
         om.Compressor({"strict": True}).compress(b"{ secret")

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import trio
 
 import omniroute as om
 
@@ -169,7 +170,6 @@ def test_other_loops_get_a_clear_error() -> None:
     async def main() -> None:
         await om.acompress(b"{}")
 
-    trio = pytest.importorskip("trio")
     with pytest.raises(RuntimeError, match=r"no asyncio loop is running here; under trio call .* trio.to_thread.run_sync"):
         trio.run(main)
 

@@ -41,6 +41,24 @@ fn the_report_is_the_snapshot() {
     assert_eq!(got.len(), want.len(), "{}; BLESS=1 accepts it", path.display());
 }
 
+/// What the README of the repository says of the bundled session.
+#[test]
+fn the_readme_says_what_the_demo_prints() {
+    let readme =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let percentages = |text: &str| -> Vec<String> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, after) = text.split_once("saved ").unwrap();
+        let words: Vec<&str> = after.split(' ').collect();
+        words.windows(2).filter(|pair| pair[1] == "%").map(|pair| pair[0].to_owned()).take(2).collect()
+    };
+    let printed = output(&["--no-times"]).unwrap();
+    let (_, summary) = printed.split_once("\nsaved ").unwrap();
+    let printed = percentages(&format!("saved {summary}"));
+    assert_eq!(printed.len(), 2);
+    assert_eq!(percentages(&readme), printed, "README.md and `make demo` differ");
+}
+
 #[test]
 fn the_figures_add_up() {
     let mut shapes = Vec::new();

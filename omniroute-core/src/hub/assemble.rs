@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::event::{Delta, Event, PartKind, Start};
 use super::part::{Arguments, Call, CallKind, Citation, Part, Seal, Text, Thought};
-use super::reply::{Choice, Reply, Stop, Usage};
+use super::reply::{Choice, Reply, Stop};
 use super::request::Turn;
 use super::value::{Json, Str};
 use super::{Extra, error::ErrorBody};
@@ -183,7 +183,7 @@ impl Piece {
     }
 }
 
-/// The events of a whole reply, for a client that asked for a stream.
+/// The events of a whole reply, for a client that asked for a stream. Calls without a name are not told.
 pub fn replay(reply: Reply<'_>) -> Vec<Event> {
     let reply = reply.into_owned();
     let mut events = vec![Event::Start(Start {
@@ -194,7 +194,12 @@ pub fn replay(reply: Reply<'_>) -> Vec<Event> {
     })];
     for choice in reply.choices {
         // What is told twice is told once in a stream.
-        let told = choice.turn.parts.into_iter().filter(|p| !matches!(p, Part::Thought(t) if t.copy));
+        let told = |part: &Part<'_>| match part {
+            Part::Thought(thought) => !thought.copy,
+            Part::Call(call) => !call.name.is_empty(),
+            _ => true,
+        };
+        let told = choice.turn.parts.into_iter().filter(told);
         for (part, content) in told.enumerate() {
             play(choice.index, part as u32, content, &mut events);
         }
@@ -250,23 +255,6 @@ fn deltas_of(text: Text<'static>, deltas: &mut Vec<Delta>, kind: PartKind) -> Pa
     deltas.extend(text.logprobs.map(Delta::Logprobs));
     deltas.extend(text.seal.map(Delta::Seal));
     kind
-}
-
-/// Usage without what belongs to another wire.
-impl Usage {
-    /// As counted for billing.
-    pub fn billed(&self) -> crate::model_facts::Usage {
-        let write_1h = self.write_1h.unwrap_or(0);
-        crate::model_facts::Usage {
-            input: self.uncached,
-            cache_read: self.cache_read.unwrap_or(0),
-            cache_write: self.cache_write.unwrap_or(0).saturating_sub(write_1h),
-            cache_write_1h: write_1h,
-            output: self.output,
-            reasoning: self.reasoning.unwrap_or(0),
-            reported: None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -141,6 +141,20 @@ impl Usage {
     pub fn total(&self) -> u64 {
         self.input().saturating_add(self.output)
     }
+
+    /// As counted for billing.
+    pub fn billed(&self) -> crate::model_facts::Usage {
+        let write_1h = self.write_1h.unwrap_or(0);
+        crate::model_facts::Usage {
+            input: self.uncached,
+            cache_read: self.cache_read.unwrap_or(0),
+            cache_write: self.cache_write.unwrap_or(0).saturating_sub(write_1h),
+            cache_write_1h: write_1h,
+            output: self.output,
+            reasoning: self.reasoning.unwrap_or(0),
+            reported: None,
+        }
+    }
 }
 
 #[cfg(test)]

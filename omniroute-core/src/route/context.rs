@@ -114,7 +114,7 @@ pub struct Scratch {
     /// Scores, by position.
     pub scores: RefCell<Vec<f32>>,
     /// Columns of numbers of those that may be used.
-    pub floats: RefCell<[Vec<f32>; 6]>,
+    pub floats: RefCell<[Vec<f32>; 2]>,
     /// Orders and groups.
     pub order: RefCell<Vec<u32>>,
     /// Counters by connection, provider or offering.

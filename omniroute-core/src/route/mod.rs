@@ -20,7 +20,7 @@ pub use columns::{Columns, Facts, Health, Window};
 pub use context::{Mode, RouteContext, RouteOptions, Scratch, SessionFacts};
 pub use drop::DropReason;
 pub use error::{RouteError, RouteErrorKind};
-pub use plan::{Bridge, Layer, Note, Pick, Plan, Reason, Relay, Sequence, Stage, Why};
+pub use plan::{Layer, Note, Pick, Plan, Reason, Relay, Sequence, Stage, Why};
 pub use pool::{AccountTier, Billing, Entry, OfferTier, Pool, Step};
 pub use request::{Need, Needs, RequestFacts, TaskClass};
 pub use rng::{Salt, Stream, hash, mix, unit};

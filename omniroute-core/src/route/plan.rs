@@ -94,19 +94,6 @@ impl Why {
     }
 }
 
-/// A change of the request that a pick needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Bridge {
-    /// Images are described by another model.
-    Image,
-    /// Audio is written down by another model.
-    Audio,
-    /// Frames are described by another model.
-    Video,
-}
-
 /// One candidate in a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -117,21 +104,17 @@ pub struct Pick {
     pub score: f32,
     /// Why it stands here.
     pub why: Why,
-    /// What has to be changed before it can take the request.
-    pub bridge: Option<Bridge>,
-    /// Time for the attempt, where it differs from the route's.
-    pub timeout: Option<Duration>,
 }
 
 impl Pick {
     /// A pick without a score.
     pub const fn new(candidate: u32, why: Why) -> Pick {
-        Pick { candidate, score: 0.0, why, bridge: None, timeout: None }
+        Pick { candidate, score: 0.0, why }
     }
 
     /// A pick with a score.
     pub const fn scored(candidate: u32, score: f32, why: Why) -> Pick {
-        Pick { candidate, score, why, bridge: None, timeout: None }
+        Pick { candidate, score, why }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::candidates::Candidates;
 use super::context::RouteContext;
 use super::error::RouteError;
-use super::plan::Plan;
+use super::plan::{Plan, Sequence};
 use super::request::TaskClass;
 use crate::clock::UnixMs;
 use crate::ids::{Principal, SessionId};
@@ -33,6 +33,11 @@ pub trait RoutingStrategy: Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// Without candidates; otherwise only panels and chains that are too large.
     fn plan(&self, cx: &RouteContext<'_>, candidates: &Candidates<'_>) -> Result<Plan, RouteError>;
+
+    /// An order is final: the rules around the strategy have moved what they may. For what depends on who is first.
+    fn settled(&self, cx: &RouteContext<'_>, candidates: &Candidates<'_>, sequence: &mut Sequence) {
+        let _ = (cx, candidates, sequence);
+    }
 
     /// A plan will be used; explanations do not tell. This is where budgets of trials are spent and where a strategy
     /// takes notice of the state its candidates are in. Called once per request, after [`RoutingStrategy::plan`].

@@ -123,7 +123,7 @@ impl JsonWriter {
                 Str::Chars(chars) => {
                     let quote = self.out.len();
                     escape_into(chars, &mut self.out);
-                    self.out.remove(quote); // short: only our own texts come here
+                    self.out.remove(quote); // moves this text only
                     self.out.pop();
                 }
             }

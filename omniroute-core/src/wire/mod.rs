@@ -5,6 +5,7 @@
 //! contents, each given once.
 
 mod anthropic;
+pub mod common;
 pub mod effort;
 mod error;
 mod fields;
@@ -12,6 +13,7 @@ pub mod frame;
 mod gemini;
 pub mod ids;
 mod json;
+pub mod lost;
 pub mod normal;
 mod openai_chat;
 mod openai_responses;
@@ -32,6 +34,7 @@ use crate::hub::{ErrorBody, Reply, Request, WriteContext};
 
 pub use error::WireError;
 pub use json::{JsonWriter, object_of};
+pub use lost::foreign_extras;
 pub use params::{Fate, ParamTable};
 pub use sink::Sink;
 pub use stream::{Decoder, SseReader, StreamReader, StreamWriter};
@@ -63,51 +66,6 @@ pub struct Written {
     pub body: Bytes,
     /// What was lost or changed.
     pub notes: Vec<Diagnostic>,
-}
-
-/// A parameter that was left out.
-pub(crate) fn dropped(row: &str) -> Diagnostic {
-    Diagnostic::new("param_dropped", format!("/{row}"), "not sent: the target has no such parameter")
-}
-
-/// Whether a part is a call that the output limit cut: its arguments are no JSON.
-pub(crate) fn is_unfinished(choice: &crate::hub::Choice<'_>, part: &crate::hub::Part<'_>) -> bool {
-    use crate::hub::{Arguments, Part, StopReason};
-    let cut = choice
-        .stop
-        .as_ref()
-        .is_some_and(|s| matches!(s.reason, StopReason::Length | StopReason::ContextFull));
-    match part {
-        Part::Call(call) if cut => match &call.arguments {
-            Arguments::Text(text) => !text.is_empty() && Doc::check(text.decode().trim()).is_err(),
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// The remark for a call that [`is_unfinished`].
-pub(crate) fn unfinished() -> Diagnostic {
-    Diagnostic::new("unfinished_call_removed", "/tool_calls", "the output limit cut the call; it is not told")
-}
-
-/// Members of one wire that no other wire can do without changing what is asked.
-const BINDING: &[&str] = &["mcp_servers", "container", "conversation", "prompt", "background", "documents"];
-
-/// Remarks for the extras of a request on a foreign wire.
-///
-/// # Errors
-/// [`WireError::Incapable`] if one of them must be obeyed.
-pub fn foreign_extras(request: &Request<'_>, notes: &mut Vec<Diagnostic>) -> Result<(), WireError> {
-    for (key, value) in &request.extra {
-        let key = key.decode();
-        if BINDING.contains(&key.as_ref()) && !matches!(value.raw(), "false" | "[]" | "{}") {
-            let message = format!("\"{key}\" of wire \"{}\" has no form on the target", request.wire);
-            return Err(WireError::incapable("unsupported_param", format!("/{key}"), message));
-        }
-        notes.push(dropped(&key));
-    }
-    Ok(())
 }
 
 /// How one vendor writes requests, replies, streams and errors.

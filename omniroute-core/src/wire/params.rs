@@ -1,7 +1,8 @@
 //! Simple parameters: one table a wire says what each is called there, or what becomes of it.
 
+use super::WireError;
+use super::common::dropped;
 use super::json::JsonWriter;
-use super::{WireError, dropped};
 use crate::diagnostic::Diagnostic;
 use crate::doc::{Doc, JsonStr};
 use crate::hub::{Json, Param, Request, WriteContext};
@@ -54,6 +55,17 @@ impl ParamTable {
         self.rows.iter().find(|(p, _)| *p == param).map_or(Fate::Drop, |(_, fate)| *fate)
     }
 
+    /// What becomes of a parameter that was read from the wire `from`. Some values have a shape that only their own
+    /// wire knows, under whatever name others have for the same thing.
+    fn fate_of(&self, param: Param, from: &str) -> Fate {
+        match (self.fate(param), param) {
+            (fate, _) if from == self.wire => fate,
+            (Fate::Key(_), Param::SafetySettings | Param::SpeechConfig) => Fate::Drop,
+            (Fate::Key(_), Param::ContextManagement) => Fate::Incapable("unsupported_param"),
+            (fate, _) => fate,
+        }
+    }
+
     /// Writes the parameters of a request as members of the open object. Those that the wire carries in its own
     /// way are left to it.
     ///
@@ -70,7 +82,7 @@ impl ParamTable {
             if value.raw() == "null" {
                 continue;
             }
-            match self.fate(*param) {
+            match self.fate_of(*param, request.wire) {
                 Fate::Own | Fate::Silent => {}
                 Fate::Drop => notes.push(dropped(param.row())),
                 Fate::Incapable(_) if harmless(*param, value) => {}

@@ -98,6 +98,10 @@ pub fn error_body(status: u16, body: &[u8]) -> ErrorBody {
         Err(_) => plain(&text),
     };
     error.status = Some(status);
+    let unknown = error.message.is_empty() && error.kind.is_none() && error.code.is_none() && !error.html;
+    if unknown && !matches!(text.trim(), "" | "null" | "{}" | "[]") {
+        error.message = plain_json(&text); // a shape that nobody knows
+    }
     if error.message.is_empty() {
         error.message = format!("the vendor answered with status {status} and no message");
     }
@@ -187,6 +191,12 @@ fn short(json: Json<'_>) -> Option<Json<'static>> {
     (json.raw().len() <= ErrorBody::MAX).then(|| json.into_owned())
 }
 
+/// A JSON text: its characters if it is a string, else as it is.
+fn plain_json(text: &str) -> String {
+    let chars = Json::of(text.trim()).text().unwrap_or_else(|| text.trim().to_owned());
+    crate::hub::cut(&chars, ErrorBody::MAX).to_owned()
+}
+
 fn plain(text: &str) -> ErrorBody {
     let trimmed = text.trim_start_matches('\u{feff}').trim();
     let html = trimmed.starts_with('<');
@@ -238,6 +248,14 @@ mod tests {
                 error.param.as_deref(),
             );
             assert_eq!(found, (message, kind, code, param), "{body}");
+        }
+        for (body, message) in
+            [("\"quota exceeded\"", "quota exceeded"), ("{\"msg\":\"over\"}", "{\"msg\":\"over\"}")]
+        {
+            assert_eq!(error_body(500, body.as_bytes()).message, message, "what cannot be read is text");
+        }
+        for body in ["", " {} ", "[]", "null", "\"\""] {
+            assert!(error_body(503, body.as_bytes()).message.contains("no message"), "{body}");
         }
         let empty = error_body(503, b"");
         assert_eq!(empty.message, "the vendor answered with status 503 and no message");

@@ -63,8 +63,12 @@ impl Sink {
         }
     }
 
-    /// A part begins; its number comes back.
+    /// A part begins; its number comes back. A call without a name is not told.
     pub fn open(&mut self, choice: u32, kind: PartKind) -> u32 {
+        if matches!(&kind, PartKind::Call { name, .. } if name.is_empty()) {
+            self.nameless();
+            return u32::MAX;
+        }
         let Some(state) = self.state(choice) else { return u32::MAX };
         if state.stop.is_some() || state.next as usize >= MOST {
             return u32::MAX; // a number that no open part has: what follows for it is not taken
@@ -219,6 +223,11 @@ impl Sink {
         }
     }
 
+    /// The remark for a call without a name.
+    pub(super) fn nameless(&mut self) {
+        self.note("nameless_call_dropped", "", "a call without a name is not told");
+    }
+
     fn begin(&mut self) {
         self.start(Start::default());
     }
@@ -257,6 +266,12 @@ mod tests {
         sink.stop(0, Stop::new(StopReason::Length));
         let late = sink.open(0, PartKind::Text);
         sink.close(0, late);
+        let call = |name: &str| {
+            let (id, name) = ("a".to_owned(), name.to_owned());
+            PartKind::Call { id, name, kind: crate::hub::CallKind::Function, item: None, seal: None }
+        };
+        assert_eq!(sink.open(1, call("")), u32::MAX, "a call has a name");
+        assert_eq!(sink.take_notes().len(), 1);
         sink.finish();
         sink.finish();
         sink.truncated();

@@ -4,10 +4,11 @@ use bytes::Bytes;
 
 use super::WireError;
 use super::frame::{Frame, Sse};
+use super::read::error_body;
 use super::sink::Sink;
 use crate::diagnostic::Diagnostic;
 use crate::doc::Doc;
-use crate::hub::{ErrorBody, Event, Reply, StreamItem, replay};
+use crate::hub::{ErrorBody, Event, Part, Reply, StreamItem, replay};
 
 /// Bytes in, events out.
 ///
@@ -61,7 +62,9 @@ pub trait Decoder: Send + std::fmt::Debug {
     fn whole<'d>(&self, doc: &'d Doc) -> Result<Reply<'d>, WireError>;
 
     /// Reads an error in a body that is no stream.
-    fn failure(&self, body: &[u8]) -> ErrorBody;
+    fn failure(&self, body: &[u8]) -> ErrorBody {
+        ErrorBody { status: None, ..error_body(200, body) }
+    }
 }
 
 /// Longest body that is no stream although one was asked for: 64 MiB.
@@ -146,7 +149,13 @@ impl<D: Decoder> SseReader<D> {
         }
         let doc = Doc::parse_with_limit(raw.clone(), MAX_WHOLE);
         let events = match doc.as_ref().map(|doc| self.decoder.whole(doc)) {
-            Ok(Ok(reply)) => replay(reply),
+            Ok(Ok(reply)) => {
+                let nameless = |part: &Part<'_>| matches!(part, Part::Call(call) if call.name.is_empty());
+                if reply.choices.iter().any(|c| c.turn.parts.iter().any(nameless)) {
+                    self.sink.nameless();
+                }
+                replay(reply)
+            }
             Ok(Err(WireError::Vendor(error))) => vec![Event::Error(*error)],
             _ => vec![Event::Error(self.decoder.failure(&raw))],
         };

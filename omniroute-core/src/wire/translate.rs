@@ -1,6 +1,7 @@
 //! A request for a target: the same bytes where the wire is the same, else through the hub.
 
-use super::{Wire, WireError, Written, dropped};
+use super::common::dropped;
+use super::{Wire, WireError, Written};
 use crate::doc::{Doc, Patch};
 use crate::hub::WriteContext;
 use crate::request::ChatRequest;

@@ -13,6 +13,7 @@ mod coverage;
 mod crossing;
 mod errors;
 mod exchanges;
+mod lost;
 mod matrix;
 mod neutral;
 mod pitfalls;

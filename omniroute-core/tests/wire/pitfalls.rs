@@ -288,3 +288,19 @@ fn seals_of_another_vendor_come_back_through_the_clients_own_form() {
         }
     }
 }
+
+/// A block that nobody knows stays in the message it stands in.
+#[test]
+fn unknown_blocks_stay_in_their_message() {
+    let responses = by_id("openai-responses").unwrap();
+    for content in
+        [json!([{"type": "new_part"}]), json!([{"type": "input_text", "text": "x"}, {"type": "new_part"}])]
+    {
+        let message = json!({"type": "message", "role": "user", "content": content});
+        let doc = Doc::parse(json!({"model": "m", "input": [message]}).to_string()).unwrap();
+        let request = responses.read_request(&doc).unwrap().value;
+        let written = responses.write(&request, &WriteContext::default()).unwrap();
+        let sent: Value = serde_json::from_slice(&written.body).unwrap();
+        assert_eq!(sent["input"], json!([message]));
+    }
+}

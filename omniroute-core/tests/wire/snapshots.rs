@@ -7,7 +7,7 @@ use omniroute_core::hub::WriteContext;
 use omniroute_core::wire::{WIRES, by_id};
 use serde_json::Value;
 
-const RICH: [(&str, &str); 4] = [
+pub(crate) const RICH: [(&str, &str); 4] = [
     ("openai-chat", include_str!("rich/openai-chat.json")),
     ("openai-responses", include_str!("rich/openai-responses.json")),
     ("anthropic-messages", include_str!("rich/anthropic-messages.json")),
@@ -68,23 +68,34 @@ fn prefixes_are_stable() {
             };
             let (mut last, mut checked): (Option<String>, _) = (None, 0);
             for turns in 1..=request.turns.len() {
-                // A turn that waits for results, or stands alone, is completed by what follows.
-                let open = request.turns[..turns]
-                    .last()
-                    .is_some_and(|t| t.role != omniroute_core::Role::User || t.item);
+                // A turn of the assistant or of tools is completed by what follows.
+                let open =
+                    request.turns[..turns].last().is_some_and(|t| t.role != omniroute_core::Role::User);
                 let Some(now) = written(turns).filter(|_| !open) else { continue };
-                if let Some(before) = last.filter(|_| turns > 2) {
-                    let shared = before.trim_end_matches(['}', ']']);
+                if let Some(before) = last {
                     assert!(
-                        now.starts_with(shared),
-                        "{source} -> {}: turn {turns}\n{shared}\n{now}",
+                        extends(&before, &now),
+                        "{source} -> {}: turn {turns}\n{before}\n{now}",
                         target.id()
                     );
                     checked += 1;
                 }
                 last = Some(now);
             }
-            let _ = checked;
+            assert!(checked > 0, "{source} -> {}: nothing to compare", target.id());
         }
     }
+}
+
+/// Whether a longer body goes on where a shorter one ends.
+fn extends(before: &str, now: &str) -> bool {
+    now.starts_with(before.trim_end_matches(['}', ']']))
+}
+
+/// Twin: a session whose first message changed does not extend the one before.
+#[test]
+fn a_changed_prefix_is_noticed() {
+    let body = |first: &str, more: &str| format!(r#"{{"messages":[{{"content":"{first}"}}{more}]}}"#);
+    assert!(extends(&body("a", ""), &body("a", r#",{"content":"b"}"#)));
+    assert!(!extends(&body("a", ""), &body("c", r#",{"content":"b"}"#)));
 }

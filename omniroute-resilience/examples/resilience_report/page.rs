@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use crate::Options;
-use crate::sim::plan::Script;
+use crate::sim::plan::{Script, Summary};
 use crate::sim::run::Report;
 use crate::sim::scripts::REASONS;
 
@@ -62,15 +62,16 @@ impl Kept {
 
     /// Makes the line of these runs, and keeps it.
     pub(crate) fn add(&mut self, script: &Script, store: &str, rows: &[Row]) -> String {
-        let line = line(script, store, rows);
+        let runs: Vec<_> = rows.iter().map(|row| (row.seed, row.goodput, row.waste)).collect();
+        let summary = Summary::of(&runs);
+        let line = line(script, store, rows, &summary);
         let broken = rows.iter().find_map(|row| Some((row.seed, row.first.as_ref()?)));
         let missed = rows.iter().find_map(|row| Some((row.seed, row.missed.as_ref()?)));
-        let notes: Vec<String> = broken
-            .into_iter()
-            .chain(missed)
-            .map(|(seed, text)| {
-                format!("- {} {store} seed {seed}: {}", script.id, text.replace(['\t', '\n'], " "))
-            })
+        let seeds = broken.into_iter().chain(missed);
+        let notes: Vec<String> = seeds
+            .map(|(seed, text)| format!("seed {seed}: {}", text.replace(['\t', '\n'], " ")))
+            .chain(summary.missed(&script.figures))
+            .map(|text| format!("- {} {store} {text}", script.id))
             .collect();
         self.lines.push([script.id.to_owned(), store.to_owned(), line.clone(), notes.join("\u{1f}")]);
         if let Some(path) = &self.file {
@@ -131,14 +132,8 @@ impl Kept {
 }
 
 /// One line of the table.
-fn line(script: &Script, store: &str, rows: &[Row]) -> String {
-    let mut goods: Vec<(u64, u64)> = rows.iter().map(|row| (row.goodput, row.seed)).collect();
-    let mut wastes: Vec<u64> = rows.iter().map(|row| row.waste).collect();
-    goods.sort_unstable();
-    wastes.sort_unstable();
-    let worst = goods.first().copied().unwrap_or_default();
-    let median = goods.get(goods.len() / 2).copied().unwrap_or_default();
-    let waste = wastes.get(wastes.len() / 2).copied().unwrap_or(0);
+fn line(script: &Script, store: &str, rows: &[Row], summary: &Summary) -> String {
+    let Summary { goodput, worst, waste } = *summary;
     let broken: u64 = rows.iter().map(|row| row.broken).sum();
     let missed = rows.iter().filter(|row| row.missed.is_some()).count();
     format!(
@@ -146,7 +141,7 @@ fn line(script: &Script, store: &str, rows: &[Row]) -> String {
         script.id,
         script.title,
         rows.len(),
-        percent(median.0),
+        percent(goodput),
         wanted(script.figures.goodput),
         percent(worst.0),
         worst.1,

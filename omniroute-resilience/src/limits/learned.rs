@@ -139,6 +139,13 @@ impl Learned {
         }
     }
 
+    /// The clock went back by so many ms.
+    pub(crate) fn set_back(&mut self, ms: i64) {
+        self.at = self.at.saturating_sub(ms);
+        self.spread_until = self.spread_until.saturating_sub(ms);
+        self.next_at = self.next_at.saturating_sub(ms.saturating_mul(1_000));
+    }
+
     pub(crate) fn encode(&self, out: &mut Writer) {
         out.u(KINDS.iter().position(|kind| *kind == self.kind).unwrap_or(0) as u64);
         out.u(self.limit).i(self.at).i(self.spread_until).i(self.each).i(self.next_at);

@@ -77,6 +77,15 @@ pub(crate) struct Used {
     pub(crate) buckets: Vec<(i64, u64)>,
 }
 
+impl Used {
+    fn add(&mut self, bucket: i64, amount: u64) {
+        match self.buckets.iter_mut().find(|(other, _)| *other == bucket) {
+            Some((_, sum)) => *sum = sum.saturating_add(amount),
+            None => self.buckets.push((bucket, amount)),
+        }
+    }
+}
+
 /// An amount set aside for an attempt that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Held {
@@ -99,19 +108,32 @@ pub fn consumer_number(consumer: &str) -> u64 {
 }
 
 impl Usage {
-    /// Forgets what has left the window; charges reservations that nobody came back for.
-    pub fn settle(&mut self, window: QuotaWindow, now: i64) {
+    /// Forgets what has left the window; charges reservations that nobody came back for. True if something was used
+    /// in the future: the clock went back, and it counts as used now.
+    pub fn settle(&mut self, window: QuotaWindow, now: i64) -> bool {
         let (count, length) = buckets(window);
         let lost: Vec<Held> = self.held.iter().copied().filter(|held| held.until <= now).collect();
         self.held.retain(|held| held.until > now);
         for held in lost {
             self.add(held.consumer, held.amount, window, held.until);
         }
-        let oldest = now.div_euclid(length) - count;
+        let current = now.div_euclid(length);
+        let mut moved = false;
         for used in &mut self.used {
-            used.buckets.retain(|(bucket, _)| *bucket >= oldest);
+            let mut ahead = 0_u64;
+            used.buckets.retain(|(bucket, amount)| {
+                if *bucket > current {
+                    ahead = ahead.saturating_add(*amount);
+                }
+                (current - count..=current).contains(bucket)
+            });
+            if ahead > 0 {
+                moved = true;
+                used.add(current, ahead);
+            }
         }
         self.used.retain(|used| !used.buckets.is_empty());
+        moved
     }
 
     /// What a consumer used and has set aside; of everybody if none is named.
@@ -166,6 +188,13 @@ impl Usage {
             .unwrap_or_else(|| now.saturating_add(count * length))
     }
 
+    /// When nothing of it matters any more, ms.
+    pub fn ends(&self, window: QuotaWindow, now: i64) -> i64 {
+        let length = i64::try_from(window.length().as_millis()).unwrap_or(i64::MAX);
+        let last = self.held.iter().map(|held| held.until).fold(now, i64::max);
+        last.saturating_add(length).saturating_add(length / 4)
+    }
+
     fn add(&mut self, consumer: u64, amount: u64, window: QuotaWindow, at: i64) {
         let bucket = at.div_euclid(buckets(window).1);
         let used = match self.used.iter().position(|used| used.consumer == consumer) {
@@ -176,10 +205,7 @@ impl Usage {
                 &mut self.used[last]
             }
         };
-        match used.buckets.iter_mut().find(|(other, _)| *other == bucket) {
-            Some((_, sum)) => *sum = sum.saturating_add(amount),
-            None => used.buckets.push((bucket, amount)),
-        }
+        used.add(bucket, amount);
     }
 }
 
@@ -268,6 +294,19 @@ mod tests {
         assert_eq!(Usage::decode(&bytes), Some((usage.clone(), &[][..])));
         usage.settle(window, 400_000);
         assert_eq!(usage, Usage::default(), "nothing is kept for ever");
+    }
+
+    #[test]
+    fn a_record_outlives_what_is_set_aside_in_it() {
+        let window = QuotaWindow::Minute;
+        let mut usage = Usage::default();
+        for number in [1, 2] {
+            usage.reserve(PermitId { process: 1, number }, 7, 100, 600_000);
+        }
+        assert!(usage.finish(PermitId { process: 1, number: 1 }, 40, window, 1_000));
+        assert_eq!(usage.ends(window, 1_000), 600_000 + 75_000);
+        assert!(usage.finish(PermitId { process: 1, number: 2 }, 40, window, 2_000));
+        assert_eq!(usage.ends(window, 2_000), 2_000 + 75_000);
     }
 
     proptest! {

@@ -137,9 +137,18 @@ impl Rate {
         }
     }
 
-    /// Forgets what was told longer than `keep` ms ago.
-    pub fn settle(&mut self, keep: i64, now: i64) {
+    /// Forgets what was told longer than `keep` ms ago. True if the last start lies in the future: the clock went
+    /// back, and everything moves back with it.
+    pub fn settle(&mut self, keep: i64, now: i64) -> bool {
+        let back = self.last_start.saturating_sub(now);
+        if back > 0 {
+            self.last_start = now;
+            self.calls_at = self.calls_at.saturating_sub(back.saturating_mul(1_000));
+            self.tokens_at = self.tokens_at.saturating_sub(back.saturating_mul(1_000));
+            self.learned.iter_mut().for_each(|learned| learned.set_back(back));
+        }
         self.learned.retain(|learned| now.saturating_sub(learned.at) <= keep);
+        back > 0
     }
 
     /// The settings, and where an answer told of a lower limit, or there are none, that one.

@@ -12,10 +12,14 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Drops what has ended. How many that were.
-    pub fn settle(&mut self, now: i64) -> usize {
+    /// Drops what has ended; how many that were. `latest`: when a slot taken now would end. What ends later than
+    /// that was written before the clock went back, and is cut.
+    pub fn settle(&mut self, latest: i64, now: i64) -> usize {
         let before = self.held.len();
         self.held.retain(|(_, until)| *until > now);
+        for (_, until) in &mut self.held {
+            *until = latest.min(*until);
+        }
         before - self.held.len()
     }
 
@@ -24,7 +28,7 @@ impl Slots {
     /// # Errors
     /// The date at which a slot is free at the latest.
     pub fn take(&mut self, permit: PermitId, limit: u32, until: i64, now: i64) -> Result<(), i64> {
-        self.settle(now);
+        self.settle(until, now);
         if self.held.iter().any(|(holder, _)| *holder == permit) {
             return Ok(());
         }
@@ -100,5 +104,14 @@ mod tests {
         assert_eq!(slots.last(), Some(300));
         let bytes = slots.encode(&[]);
         assert_eq!(Slots::decode(&bytes), Some((slots, &[][..])));
+    }
+
+    #[test]
+    fn an_end_from_before_the_clock_went_back_is_cut() {
+        let hour = 3_600_000;
+        let mut slots = Slots::default();
+        assert_eq!(slots.take(permit(1), 1, hour + 100, hour), Ok(()));
+        assert_eq!(slots.take(permit(2), 1, 100, 0), Err(100), "it holds as long as one that is taken now");
+        assert_eq!(slots.take(permit(2), 1, 200, 100), Ok(()));
     }
 }

@@ -239,9 +239,9 @@ impl Resilience {
                         if let Some(generation) = decided.generation {
                             made.generation = AtomicU64::new(generation);
                         }
-                        if let Some(bypassed) = decided.bypassed {
-                            core.counters.slot_bypasses.fetch_add(bypassed, Relaxed);
-                            made.held.slots.clear();
+                        if !decided.bypassed.is_empty() {
+                            core.counters.slot_bypasses.fetch_add(1, Relaxed);
+                            made.held.slots.retain(|key| !decided.bypassed.contains(key));
                             core.events.push(now.wall.0, About::default(), EventKind::SlotBypass);
                         }
                         Ok(made)

@@ -256,9 +256,10 @@ pub(crate) fn step_locks(
 pub(crate) fn give_back(work: &Work, plan: &Plan, draft: &mut Draft, out: &mut Out) {
     let ticket = &work.ticket;
     let now = draft.now;
+    let latest = now.saturating_add(ticket.core.config.slots.lease.signed());
     for at in &plan.slots {
         let (mut slots, _) = draft.load::<Slots>(*at);
-        let leaked = slots.settle(now);
+        let leaked = slots.settle(latest, now);
         let gave = slots.give(ticket.id);
         out.leaked += leaked;
         if slots.held.is_empty() {
@@ -272,8 +273,7 @@ pub(crate) fn give_back(work: &Work, plan: &Plan, draft: &mut Draft, out: &mut O
         let (mut usage, _) = draft.load::<Usage>(*at);
         usage.settle(*window, now);
         if usage.finish(ticket.id, spent(work, *unit), *window, now) {
-            let length = i64::try_from(window.length().as_millis()).unwrap_or(i64::MAX);
-            draft.put(*at, &usage, Some(now.saturating_add(length).saturating_add(length / 4)));
+            draft.put(*at, &usage, Some(usage.ends(*window, now)));
         }
     }
 }

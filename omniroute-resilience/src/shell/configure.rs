@@ -7,7 +7,7 @@ use omniroute_core::{Key, LockScope, ProviderId, Target};
 
 use crate::config::Config;
 use crate::layers::breaker;
-use crate::shell::spec::{ConnectionSpec, PoolSpec};
+use crate::shell::spec::{ConnectionSpec, PoolSpec, by_start};
 use crate::shell::table::*;
 
 impl Table {
@@ -217,12 +217,7 @@ impl Table {
             }
         };
         let scopes = Arc::clone(&at(&self.conns, conn).profile.scopes);
-        let scope = scopes
-            .iter()
-            .filter(|(start, _)| target.model.as_str().starts_with(&**start))
-            .max_by_key(|(start, _)| start.len())
-            .map(|(_, scope)| scope);
-        let quota = scope.map_or(NONE, |scope| {
+        let quota = by_start(&scopes, &target.model).map_or(NONE, |scope| {
             let key = Key::Lockout {
                 provider: target.provider.clone(),
                 connection: Some(target.connection.clone()),

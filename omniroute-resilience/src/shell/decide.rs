@@ -29,13 +29,15 @@ pub(crate) struct Decided {
     pub(crate) probe: bool,
     pub(crate) generation: Option<u64>,
     pub(crate) fence: Option<u64>,
-    pub(crate) bypassed: Option<u64>,
+    /// What is full, and the settings let it go without.
+    pub(crate) bypassed: Vec<Key>,
     pub(crate) conn: Option<Connection>,
     pub(crate) breaker: Option<(Breaker, Reaction)>,
     pub(crate) gates: Vec<(Arc<str>, u64, u64, u64, Gate)>,
 }
 
-/// Decides and reserves. Stages changes only if everything is to be had; the breaker comes last.
+/// Decides and reserves. Stages changes only if everything is to be had; the breaker comes last. Dates from before
+/// the store's clock went back are written anew in any case, or they would move on with the time.
 pub(crate) fn decide(
     core: &Core,
     needs: &Needs,
@@ -128,7 +130,7 @@ pub(crate) fn decide(
     for need in &needs.quota {
         let need = &*share.quota(draft.key(need.at), need, consumer, now);
         let (mut usage, _) = draft.load::<Usage>(need.at);
-        usage.settle(need.window, now);
+        let moved = usage.settle(need.window, now);
         let own = usage.sum(Some(consumer), need.window, now);
         let total = usage.sum(None, need.window, now);
         // A cap of one consumer on one model looks at that consumer alone.
@@ -153,42 +155,49 @@ pub(crate) fn decide(
                 _ => (whose, need.limit.saturating_sub(need.amount).max(1)),
             };
             let at = usage.falls_below(whose, below, need.window, now);
-            return refuse(draft, out, Blocked::QuotaShare, Some(at));
+            let out = refuse(draft, out, Blocked::QuotaShare, Some(at));
+            if moved {
+                draft.put(need.at, &usage, Some(usage.ends(need.window, now)));
+            }
+            return out;
         }
         let until = now.saturating_add(core.config.quota.reservation.signed());
         usage.reserve(id, consumer, need.amount, until);
-        let length = i64::try_from(need.window.length().as_millis()).unwrap_or(i64::MAX);
-        draft.put(need.at, &usage, Some(until.saturating_add(length).saturating_add(length / 4)));
+        draft.put(need.at, &usage, Some(usage.ends(need.window, now)));
     }
     for (at, limits) in &needs.rates {
         let (mut rate, _) = draft.load::<Rate>(*at);
-        rate.settle(core.config.quota.learned_age.signed(), now);
+        let moved = rate.settle(core.config.quota.learned_age.signed(), now);
         let limits = draft.key(*at).map_or(*limits, |key| share.rate(key, *limits, now));
-        if let Err(at) = rate.start(&limits, cx.estimate, now) {
-            return refuse(draft, out, Blocked::RateLimit, Some(at));
+        if let Err(due) = rate.start(&limits, cx.estimate, now) {
+            let out = refuse(draft, out, Blocked::RateLimit, Some(due));
+            if moved {
+                draft.put(*at, &rate, Some(rate.ends()));
+            }
+            return out;
         }
         let expires = rate.ends();
         draft.put(*at, &rate, Some(expires));
     }
     let until = now.saturating_add(core.config.slots.lease.signed());
+    let reentry = conn.reentry.filter(|_| matches!(extra, Extra::No | Extra::Anyway));
     for (at, limit) in &needs.slots {
-        let reentry = conn.reentry.filter(|_| matches!(extra, Extra::No | Extra::Anyway));
-        let own = needs.slots.last().is_some_and(|(last, _)| last == at);
-        let limit = match (limit, reentry.filter(|_| own)) {
-            (Some(limit), Some(allowed)) => (*limit).min(allowed),
-            (Some(limit), None) => *limit,
-            (None, Some(allowed)) => allowed,
-            (None, None) => u32::MAX,
-        };
+        let own = matches!(draft.key(*at), Some(Key::Slots { connection: Some(_), .. }));
+        let limit = limit.iter().copied().chain(reentry.filter(|_| own)).min().unwrap_or(u32::MAX);
         let (mut slots, _) = draft.load::<Slots>(*at);
         let limit = share.slots(limit, &slots, id, now);
-        match slots.take(id, limit, until, now) {
-            Ok(()) => {
-                let expires = slots.last();
-                draft.put(*at, &slots, expires);
-            }
-            Err(_) if core.config.slots.fail_open => out.bypassed = Some(1),
-            Err(free) => return refuse(draft, out, Blocked::Slots, Some(free)),
+        let moved = slots.last().is_some_and(|end| end > until);
+        let full = slots.take(id, limit, until, now).err();
+        match full {
+            Some(_) if core.config.slots.fail_open => out.bypassed.extend(draft.key(*at).cloned()),
+            Some(free) => out = refuse(draft, out, Blocked::Slots, Some(free)),
+            None => {}
+        }
+        if full.is_none() || moved {
+            draft.put(*at, &slots, slots.last());
+        }
+        if out.refused.is_some() {
+            return out;
         }
     }
     if let (Some(at), Some(rules)) = (needs.breaker, &needs.rules) {

@@ -41,6 +41,7 @@ pub(crate) fn ticket(
         id,
         handle,
         conn: row.conn,
+        breaker: conn.profile.breaker,
         model: row.model,
         purpose: cx.purpose,
         consumer: cx.consumer.clone(),
@@ -71,7 +72,7 @@ pub(crate) fn granted(
     extra: Extra,
 ) -> Permit {
     let conn = at(&table.conns, ticket.conn);
-    let breaker = at(&table.breakers, conn.profile.breaker);
+    let breaker = at(&table.breakers, ticket.breaker);
     let provider = at(&table.providers, conn.provider);
     conn.in_flight.fetch_add(1, Relaxed);
     breaker.started(now.mono);

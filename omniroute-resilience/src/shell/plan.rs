@@ -138,11 +138,14 @@ pub(crate) fn plan(core: &Core, work: &Work, now: Moment) -> Option<(Plan, Numbe
 }
 
 pub(crate) fn give_back_only(ticket: &Ticket, work: &Work) -> Option<(Plan, Numbers)> {
-    if !work.release || ticket.held.slots.is_empty() {
+    let held = &ticket.held;
+    if !work.release || (held.slots.is_empty() && held.quota.is_empty()) {
         return None;
     }
-    let keys = ticket.held.slots.clone();
-    let slots = (0..keys.len()).collect();
+    let amounts = held.quota.iter().map(|(key, ..)| key);
+    let keys: Vec<Key> = held.slots.iter().chain(amounts).cloned().collect();
+    let slots = (0..held.slots.len()).collect();
+    let quota = (held.slots.len()..keys.len()).collect();
     let config = &ticket.core.config;
     let class = config.classes.of(crate::Class::ApiKey);
     let numbers = Numbers {
@@ -155,7 +158,7 @@ pub(crate) fn give_back_only(ticket: &Ticket, work: &Work) -> Option<(Plan, Numb
         may_eject: true,
         pops: 0,
     };
-    Some((Plan { keys, slots, ..Plan::default() }, numbers))
+    Some((Plan { keys, slots, quota, ..Plan::default() }, numbers))
 }
 
 pub(crate) fn lock_key(table: &Table, row: &TargetRow, which: usize) -> Key {

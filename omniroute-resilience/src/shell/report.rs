@@ -15,7 +15,7 @@ use crate::shell::egress::Meaning;
 use crate::shell::events::{About, EventKind};
 use crate::shell::learn::lessons;
 use crate::shell::show::*;
-use crate::shell::table::{DEGRADED, DIRTY, LockRow, NONE, Table, TargetRow, due};
+use crate::shell::table::{DEGRADED, DIRTY, LockRow, NONE, Table, TargetRow, at, due};
 use crate::shell::ticket::{CONTENT, Carrier, Ticket, Work};
 
 /// Members of a group or path that one answer reaches at most.
@@ -74,12 +74,12 @@ pub(crate) fn abandoned(ticket: Arc<Ticket>) {
 }
 
 fn ended(table: &Table, ticket: &Ticket) {
-    if let Some((_, conn, breaker)) = table.rows(ticket.handle) {
+    at(&table.breakers, ticket.breaker).in_flight.fetch_sub(1, Relaxed);
+    if let Some((_, conn, _)) = table.rows(ticket.handle) {
         if !ticket.held.slots.is_empty() {
             table.occupied(ticket.conn, ticket.core.now().mono.since(ticket.started.mono));
         }
         conn.in_flight.fetch_sub(1, Relaxed);
-        breaker.in_flight.fetch_sub(1, Relaxed);
     }
 }
 

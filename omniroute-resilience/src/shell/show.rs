@@ -203,7 +203,7 @@ pub(crate) async fn renew(ticket: &Arc<Ticket>) {
         let until = draft.now.saturating_add(lease);
         for at in 0..count {
             let (mut slots, _) = draft.load::<Slots>(at);
-            slots.settle(draft.now);
+            slots.settle(until, draft.now);
             slots.renew(ticket.id, until);
             let expires = slots.last();
             draft.put(at, &slots, expires);

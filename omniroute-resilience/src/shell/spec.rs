@@ -67,15 +67,12 @@ impl ConnectionSpec {
             quota_scopes: Arc::from([]),
         }
     }
+}
 
-    /// The quota a model shares with others here, if it does. The longest start wins.
-    pub fn quota_scope(&self, model: &ModelId) -> Option<&Arc<str>> {
-        self.quota_scopes
-            .iter()
-            .filter(|(start, _)| model.as_str().starts_with(&**start))
-            .max_by_key(|(start, _)| start.len())
-            .map(|(_, scope)| scope)
-    }
+/// What is said of models whose names start like this one's. The longest start wins.
+pub(crate) fn by_start<'s, T>(said: &'s [(Arc<str>, T)], model: &ModelId) -> Option<&'s T> {
+    let fits = said.iter().filter(|(start, _)| model.as_str().starts_with(&**start));
+    fits.max_by_key(|(start, _)| start.len()).map(|(_, what)| what)
 }
 
 /// One counted allowance of a pool. An unknown limit is left out, not guessed.

@@ -17,7 +17,7 @@ use crate::shell::core::lock;
 use crate::shell::denial::Blocked;
 use crate::shell::egress::Egress;
 pub(crate) use crate::shell::rows::*;
-use crate::shell::spec::PoolSpec;
+use crate::shell::spec::{PoolSpec, by_start};
 
 /// Names a registered target. Cheap to copy; outlives a reconfiguration as long as its connection does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -180,13 +180,7 @@ impl Table {
     /// What the settings allow a target: for the connection as a whole, and for its model alone.
     pub(crate) fn rates(&self, row: &TargetRow, conn: &Conn) -> (Limits, Limits) {
         let profile = &conn.profile;
-        let model = at(&self.models, row.model).as_str();
-        let own = profile
-            .model_limits
-            .iter()
-            .filter(|(start, _)| model.starts_with(&**start))
-            .max_by_key(|(start, _)| start.len())
-            .map_or(Limits::default(), |(_, limits)| *limits);
+        let own = by_start(&profile.model_limits, at(&self.models, row.model)).copied().unwrap_or_default();
         if profile.per_model { (Limits::default(), own.or(&profile.limits)) } else { (profile.limits, own) }
     }
 

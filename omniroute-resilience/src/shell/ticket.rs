@@ -42,6 +42,8 @@ pub(crate) struct Ticket {
     pub(crate) id: PermitId,
     pub(crate) handle: Handle,
     pub(crate) conn: u32,
+    /// The one it is counted at, whatever its connection belongs to when it ends.
+    pub(crate) breaker: u32,
     pub(crate) model: u32,
     pub(crate) purpose: Purpose,
     pub(crate) consumer: Principal,

@@ -57,7 +57,7 @@ impl Draft {
         self.parts.get(at).map(|part| &part.key)
     }
 
-    /// Writes a value; what a newer version had appended is kept. Nothing is written if the bytes stay the same.
+    /// Writes a value; what a newer version had appended is kept.
     pub(crate) fn put<V: Value>(&mut self, at: usize, value: &V, expires: Option<i64>) {
         let Some(part) = self.parts.get_mut(at) else { return };
         let tail =

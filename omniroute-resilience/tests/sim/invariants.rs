@@ -87,6 +87,9 @@ pub(crate) struct Watch {
     content: (HashMap<usize, i64>, HashMap<Who, i64>),
     probes: HashMap<usize, Vec<(PermitId, i64)>>,
     declared: HashMap<PermitId, i64>,
+    /// Failures whose report was cut off, or came while the store was away, by what they are about: each is written
+    /// down later, in somebody else's step.
+    owed: HashMap<Who, u32>,
     per_request: HashMap<u64, Vec<usize>>,
     leases: HashMap<usize, (usize, u64, i64)>,
     fences: HashMap<usize, u64>,
@@ -125,6 +128,29 @@ impl Watch {
     /// A failure that names a date is about to be reported; the account must rest until then.
     pub(crate) fn expect_rest(&mut self, permit: PermitId, until: i64) {
         self.declared.insert(permit, until);
+    }
+
+    /// A report of a failure has ended. What it may not have written yet is owed.
+    pub(crate) fn failed(&mut self, at: i64, attempt: &Attempt, whole: bool) {
+        if attempt.production && !(whole && self.steady(at)) {
+            let Attempt { vendor, account, model, .. } = *attempt;
+            for who in [
+                Who::Breaker(vendor),
+                Who::Account(account),
+                Who::Lock(vendor, Some(account), model),
+                Who::Lock(vendor, None, model),
+            ] {
+                *self.owed.entry(who).or_default() += 1;
+            }
+        }
+    }
+
+    /// Whether somebody else's failure may just have been written; each explains one change.
+    fn paid(&mut self, who: Who) -> bool {
+        let Some(left) = self.owed.get_mut(&who).filter(|left| **left > 0) else { return false };
+        *left -= 1;
+        self.counts.tolerated += 1;
+        true
     }
 
     /// Judges one fact.

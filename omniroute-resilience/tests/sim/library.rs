@@ -329,7 +329,8 @@ impl Stage for LibraryStage {
                 found.push(("I-14", format!("host {host}: an event shows a lease token")));
             }
         }
-        found.extend(self.0.shared.held_slots().into_iter().map(|text| ("I-5", text)));
+        let lease = i64::try_from(self.0.plan.config.slots.lease.as_ms()).unwrap_or(i64::MAX);
+        found.extend(self.0.shared.held_slots(lease).into_iter().map(|text| ("I-5", text)));
         found
     }
 

@@ -67,6 +67,18 @@ pub(crate) fn lock(bytes: &[u8]) -> Option<LockSeen> {
     Some(LockSeen { epoch, until, declared, count })
 }
 
+/// Reads when the slots of a key end.
+pub(crate) fn slots(bytes: &[u8]) -> Option<Vec<i64>> {
+    let mut input = fields(bytes)?;
+    let count = input.u()?;
+    (0..count)
+        .map(|_| {
+            let (_process, _number) = (input.u()?, input.u()?);
+            input.i()
+        })
+        .collect()
+}
+
 /// The number in a name such as `v7`.
 pub(crate) fn number(name: &str) -> usize {
     name.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or(usize::MAX)

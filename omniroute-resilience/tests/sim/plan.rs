@@ -44,6 +44,48 @@ pub(crate) struct Figures {
     pub(crate) waste: Option<u64>,
 }
 
+/// What several runs of one script have in common, in millionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Summary {
+    /// Median goodput.
+    pub(crate) goodput: u64,
+    /// The lowest goodput, and its seed.
+    pub(crate) worst: (u64, u64),
+    /// Median waste.
+    pub(crate) waste: u64,
+}
+
+impl Summary {
+    /// Of runs: seed, goodput, waste.
+    pub(crate) fn of(runs: &[(u64, u64, u64)]) -> Summary {
+        let mut goods: Vec<(u64, u64)> = runs.iter().map(|(seed, good, _)| (*good, *seed)).collect();
+        let mut wastes: Vec<u64> = runs.iter().map(|(.., waste)| *waste).collect();
+        goods.sort_unstable();
+        wastes.sort_unstable();
+        Summary {
+            goodput: goods.get(goods.len() / 2).map_or(0, |(good, _)| *good),
+            worst: goods.first().copied().unwrap_or_default(),
+            waste: wastes.get(wastes.len() / 2).copied().unwrap_or(0),
+        }
+    }
+
+    /// The figures that were asked for and not met.
+    pub(crate) fn missed(&self, figures: &Figures) -> Vec<String> {
+        let (worst, seed) = self.worst;
+        let mut missed = Vec::new();
+        if figures.goodput.is_some_and(|least| self.goodput < least) {
+            missed.push(format!("median goodput {} of a million", self.goodput));
+        }
+        if figures.worst.is_some_and(|least| worst < least) {
+            missed.push(format!("worst goodput {worst} of a million, at seed {seed}"));
+        }
+        if figures.waste.is_some_and(|most| self.waste > most) {
+            missed.push(format!("median waste {} of a million", self.waste));
+        }
+        missed
+    }
+}
+
 /// One run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {

@@ -97,14 +97,18 @@ impl Shared {
         (self.layer_commits.load(Ordering::Relaxed), self.reads.load(Ordering::Relaxed))
     }
 
-    /// Slots that are still in the store.
-    pub(crate) fn held_slots(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut visit =
-            |key: &Key, record: &Record| found.push(format!("{key} is still held: {:?}", record.value));
+    /// Slots that are still in the store. One that ends later than one taken now would is from before the store's
+    /// clock went back: it stays until somebody asks for that key, and is cut then.
+    pub(crate) fn held_slots(&self, lease: i64) -> Vec<String> {
+        let mut held = Vec::new();
+        let mut visit = |key: &Key, record: &Record| {
+            let ends = peek::slots(&record.value).expect("a record of the library must be readable");
+            held.extend(ends.into_iter().map(|end| (key.to_string(), end)));
+        };
         let scanned = self.inner.scan("sl/", &mut visit).now_or_never();
-        drop(scanned);
-        found
+        let Some(Ok(now)) = scanned else { panic!("the store cannot be read: {scanned:?}") };
+        held.retain(|(_, end)| *end <= now.0.saturating_add(lease));
+        held.into_iter().map(|(key, end)| format!("{key} is still held until {end}, at {now:?}")).collect()
     }
 
     /// Stops or resumes answering.

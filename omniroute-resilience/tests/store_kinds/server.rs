@@ -37,7 +37,11 @@ impl Server {
         };
         let folder = Folder::new();
         for _ in 0..10 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let port = TcpListener::bind("127.0.0.1:0")
+                .expect("the machine gives what a test needs")
+                .local_addr()
+                .expect("the machine gives what a test needs")
+                .port();
             if let Some(process) = launch(&program, port, memory, &folder) {
                 return Some(Server { program, process, port, memory, folder });
             }
@@ -51,8 +55,8 @@ impl Server {
 
     /// Kills it without warning.
     pub(crate) fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
+        self.process.kill().expect("the machine gives what a test needs");
+        self.process.wait().expect("the machine gives what a test needs");
     }
 
     /// Starts it again at the same port.
@@ -77,12 +81,19 @@ impl Server {
 
     /// Sends one command as a person would type it. Gives the first bytes of the answer.
     pub(crate) fn type_in(&self, line: &str) -> String {
-        ask(self.port, line).unwrap()
+        ask(self.port, line).expect("the machine gives what a test needs")
     }
 
     fn signal(&self, name: &str) {
         let line = format!("kill -{name} {}", self.process.id());
-        assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success(), "{line}");
+        assert!(
+            Command::new("sh")
+                .args(["-c", &line])
+                .status()
+                .expect("the machine gives what a test needs")
+                .success(),
+            "{line}"
+        );
     }
 }
 
@@ -111,12 +122,12 @@ fn launch(program: &PathBuf, port: u16, memory: Memory, folder: &Folder) -> Opti
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
+        .expect("the machine gives what a test needs");
     for _ in 0..1_000 {
         if ask(port, "PING").is_ok_and(|answer| answer.starts_with("+PONG")) {
             return Some(process);
         }
-        if process.try_wait().unwrap().is_some() {
+        if process.try_wait().expect("the machine gives what a test needs").is_some() {
             return None;
         }
         pause(Duration::from_millis(10));
@@ -136,12 +147,15 @@ fn ask(port: u16, line: &str) -> std::io::Result<String> {
 
 /// Stands before a server and delays every piece of an answer by 5 to 40 ms.
 pub(crate) fn slow_way_to(port: u16) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let own = listener.local_addr().unwrap().port();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("the machine gives what a test needs");
+    let own = listener.local_addr().expect("the machine gives what a test needs").port();
     std::thread::spawn(move || {
         for (n, inner) in listener.incoming().enumerate() {
             let (Ok(inner), Ok(outer)) = (inner, TcpStream::connect(("127.0.0.1", port))) else { return };
-            let (inner_back, outer_back) = (inner.try_clone().unwrap(), outer.try_clone().unwrap());
+            let (inner_back, outer_back) = (
+                inner.try_clone().expect("the machine gives what a test needs"),
+                outer.try_clone().expect("the machine gives what a test needs"),
+            );
             std::thread::spawn(move || pass(inner, outer, None));
             let dice = Dice(n as u64 + 7);
             std::thread::spawn(move || pass(outer_back, inner_back, Some(dice)));

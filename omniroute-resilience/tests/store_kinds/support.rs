@@ -33,26 +33,34 @@ impl RealClock {
     }
 
     fn mono(&self) -> Mono {
-        Mono(u64::try_from(self.start.elapsed().as_nanos()).unwrap())
+        Mono(u64::try_from(self.start.elapsed().as_nanos()).expect("the machine gives what a test needs"))
     }
 
     fn wake(&self) {
         let now = self.mono();
         // Dropping the sender ends the wait. Those that nobody waits for any more go, too.
-        self.sleepers.lock().unwrap().retain(|(at, done)| *at > now && !done.is_canceled());
+        self.sleepers
+            .lock()
+            .expect("the machine gives what a test needs")
+            .retain(|(at, done)| *at > now && !done.is_canceled());
     }
 }
 
 impl Clock for RealClock {
     #[expect(clippy::disallowed_methods, reason = "these tests are about real processes")]
     fn now(&self) -> Moment {
-        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-        Moment { mono: self.mono(), wall: UnixMs(i64::try_from(wall.as_millis()).unwrap()) }
+        let wall = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .expect("the machine gives what a test needs");
+        Moment {
+            mono: self.mono(),
+            wall: UnixMs(i64::try_from(wall.as_millis()).expect("the machine gives what a test needs")),
+        }
     }
 
     fn sleep_until(&self, at: Mono) -> BoxFuture<'static, ()> {
         let (done, wait) = oneshot::channel();
-        self.sleepers.lock().unwrap().push((at, done));
+        self.sleepers.lock().expect("the machine gives what a test needs").push((at, done));
         wait.map(|_| ()).boxed()
     }
 }
@@ -75,7 +83,7 @@ impl Pool {
             let queue = queue.clone();
             std::thread::spawn(move || {
                 loop {
-                    let job = queue.lock().unwrap().recv();
+                    let job = queue.lock().expect("the machine gives what a test needs").recv();
                     match job {
                         Ok(job) => job(),
                         Err(_) => return,
@@ -89,7 +97,11 @@ impl Pool {
 
 impl Offload for Pool {
     fn run(&self, job: Box<dyn FnOnce() + Send>) {
-        self.0.lock().unwrap().send(job).unwrap();
+        self.0
+            .lock()
+            .expect("the machine gives what a test needs")
+            .send(job)
+            .expect("the machine gives what a test needs");
     }
 }
 
@@ -103,7 +115,7 @@ impl Folder {
         let name =
             format!("omniroute-stores-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
+        std::fs::create_dir_all(&path).expect("the machine gives what a test needs");
         Folder(path)
     }
 

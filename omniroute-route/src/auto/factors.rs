@@ -5,10 +5,9 @@ use omniroute_core::route::{
 };
 
 use super::weights::{COUNT, Weights};
-use crate::rendezvous::Bids;
-use crate::strategies::cache_optimized::{fair_load, room};
+use crate::strategies::cache_optimized::owner;
 use crate::strategies::headroom::left;
-use crate::strategies::order::{clamp01, known};
+use crate::strategies::order::{clamp01, known, usual_cap};
 use crate::strategies::reset_window::affinity;
 
 /// A factor as configurations and explanations name it.
@@ -46,8 +45,6 @@ pub const FACTORS: [FactorInfo; 15] = [
 
 /// Time in 95 of 100 cases when nobody knows, ms.
 const USUAL_P95: f32 = 1_500.0;
-/// Attempts that may run on a connection when no limit is set.
-const USUAL_CAP: u32 = 3;
 
 /// What has to be known of all candidates before one of them can be scored.
 #[derive(Debug)]
@@ -89,7 +86,8 @@ impl Norms {
         drop(floats);
         density(cx.scratch, candidates);
         if weights.values()[12] > 0.0 {
-            norms.winner = prefix_winner(cx, candidates);
+            let key = cx.request.prefix_key.as_deref();
+            norms.winner = key.and_then(|key| owner(key, candidates, candidates.indices().iter().copied()));
         }
         norms
     }
@@ -248,7 +246,7 @@ fn density(scratch: &Scratch, candidates: &Candidates<'_>) {
         if seen[connection] == 0 {
             seen[connection] = 1;
             let provider = pool.provider_of()[index] as usize;
-            let cap = if columns.cap[index] == u32::MAX { USUAL_CAP } else { columns.cap[index] };
+            let cap = usual_cap(columns, index);
             running[provider] = running[provider].saturating_add(columns.in_flight[index]);
             most[provider] = most[provider].saturating_add(cap);
         }
@@ -260,19 +258,6 @@ fn room_at(scratch: &Scratch, provider: u32) -> f32 {
     let counts = scratch.counts.borrow();
     let (running, most) = (counts[1][provider as usize], counts[2][provider as usize]);
     clamp01(1.0 - running as f32 / most.max(1) as f32)
-}
-
-fn prefix_winner(cx: &RouteContext<'_>, candidates: &Candidates<'_>) -> Option<u32> {
-    let bids = Bids::new(cx.request.prefix_key.as_deref()?);
-    let most = fair_load(candidates);
-    let columns = candidates.columns();
-    let with_room = candidates.indices().iter().filter(|index| room(candidates, **index as usize, most));
-    with_room
-        .max_by_key(|index| {
-            let at = **index as usize;
-            (columns.warm[at], bids.of(candidates.pool(), at), std::cmp::Reverse(**index))
-        })
-        .copied()
 }
 
 #[cfg(test)]

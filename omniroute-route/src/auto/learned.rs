@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use omniroute_core::UnixMs;
 use omniroute_core::route::{
-    Candidates, Feedback, Layer, Mode, Note, Plan, Pool, Reason, RouteContext, Salt, Sequence, StateError,
+    Candidates, Feedback, Mode, Note, Pick, Plan, Pool, Reason, RouteContext, Salt, Sequence, StateError,
     Why, Window, hash, unit,
 };
 
@@ -61,17 +61,12 @@ impl Learned {
         let mut sequence = ranked(cx, candidates, &indexes, why, |best| best, false);
         if let Some(position) = trial {
             let first = candidates.indices()[position];
-            let at = sequence.picks.iter().position(|pick| pick.candidate == first);
-            let mut pick = match at {
-                Some(at) => sequence.picks.remove(at),
-                None => sequence
-                    .picks
-                    .pop()
-                    .unwrap_or(omniroute_core::route::Pick::new(first, Why::strategy(Reason::Explored))),
-            };
-            (pick.candidate, pick.score) = (first, indexes[position]);
-            pick.why = Why::of(Layer::Strategy, Reason::Explored);
-            sequence.picks.insert(0, pick);
+            match sequence.picks.iter().position(|pick| pick.candidate == first) {
+                Some(at) => drop(sequence.picks.remove(at)),
+                None => drop(sequence.picks.pop()),
+            }
+            let why = Why::strategy(Reason::Explored);
+            sequence.picks.insert(0, Pick::scored(first, indexes[position], why));
             sequence.notes.push(Note::Explored);
         }
         if incident {
@@ -292,7 +287,7 @@ fn pressure(candidates: &Candidates<'_>, index: usize, now: UnixMs) -> f64 {
 }
 
 /// A number of the normal distribution for a candidate.
-pub(crate) fn normal(key: u64, index: u32) -> f64 {
+fn normal(key: u64, index: u32) -> f64 {
     let u = |field: u64| unit(hash(key, &[u64::from(index), field]));
     libm::sqrt(-2.0 * libm::log(1.0 - u(101))) * libm::cos(2.0 * std::f64::consts::PI * u(102))
 }

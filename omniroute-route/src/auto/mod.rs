@@ -8,8 +8,8 @@ pub(crate) mod weights;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omniroute_core::route::{
-    Candidates, DropReason, Feedback, Health, Layer, Mode, Note, Pick, Plan, Reason, RouteContext,
-    RouteError, RoutingStrategy, Sequence, StateError, StrategyTraits, TaskClass, Why,
+    Candidates, DropReason, Feedback, Health, Mode, Note, Pick, Plan, Reason, RouteContext, RouteError,
+    RoutingStrategy, Sequence, StateError, StrategyTraits, TaskClass, Why,
 };
 use omniroute_core::{Outcome, Purpose};
 
@@ -268,9 +268,8 @@ impl Auto {
         }
         for pick in &mut sequence.picks {
             pick.score = own(pick.score);
-            pick.why = Why { layer: Layer::Strategy, reason: Reason::Score, top: [(255, 0.0); 3] };
             let values = norms.values(cx, candidates, pick.candidate as usize);
-            pick.why.top = top(weights, &values);
+            pick.why = Why { top: top(weights, &values), ..Why::strategy(Reason::Score) };
         }
         for (set, note) in [
             (notes.floor, Note::FloorIgnored),

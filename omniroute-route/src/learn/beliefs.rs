@@ -30,7 +30,6 @@ pub struct Prior {
 pub struct Learner {
     params: Params,
     cells: BTreeMap<Arc<str>, Cell>,
-    alarms: u64,
 }
 
 /// One offering. Sums of weights and of weighted rewards, for each class and over all of them.
@@ -88,7 +87,7 @@ impl Cell {
 impl Learner {
     /// Nothing learned yet.
     pub fn new(params: Params) -> Learner {
-        Learner { params, cells: BTreeMap::new(), alarms: 0 }
+        Learner { params, cells: BTreeMap::new() }
     }
 
     /// Gets to know an offering, or a new opinion of it.
@@ -165,25 +164,9 @@ impl Learner {
             if aged.up > params.alarm || aged.down > params.alarm {
                 aged.scale(params.kept);
                 (aged.up, aged.down) = (0.0, 0.0);
-                self.alarms += 1;
             }
         }
         *cell = aged;
-    }
-
-    /// How often an offering changed so much that most was forgotten.
-    pub fn alarms(&self) -> u64 {
-        self.alarms
-    }
-
-    /// Offerings that are known here.
-    pub fn len(&self) -> usize {
-        self.cells.len()
-    }
-
-    /// True if none is known.
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
     }
 
     /// Everything learned, as JSON with a version. No text of requests.
@@ -208,7 +191,7 @@ impl Learner {
             return Err(StateError::Corrupt(format!("the numbers of {key:?} are out of range")));
         }
         let cells = saved.cells.into_iter().map(|(key, cell)| (key.into(), cell)).collect();
-        Ok(Learner { params, cells, alarms: 0 })
+        Ok(Learner { params, cells })
     }
 
     fn hope(&self, class: usize, now: UnixMs) -> f64 {

@@ -98,16 +98,6 @@ impl FeedbackBook {
         feedback.replaces = answer.judged.replace((score, weight));
         Ok(feedback)
     }
-
-    /// Answers that may be judged.
-    pub fn len(&self) -> usize {
-        self.open.len()
-    }
-
-    /// True if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.open.len() == 0
-    }
 }
 
 #[cfg(test)]

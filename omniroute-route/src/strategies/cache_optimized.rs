@@ -12,7 +12,7 @@ use crate::registry::StrategyEntry;
 use crate::rendezvous::Bids;
 
 /// Left of the allowance below which a connection gets no more by its prefixes.
-pub(crate) const LEAST_LEFT: f32 = 0.15;
+const LEAST_LEFT: f32 = 0.15;
 
 pub(crate) const ENTRY: StrategyEntry = StrategyEntry {
     id: "cache-optimized",
@@ -64,8 +64,21 @@ impl RoutingStrategy for CacheOptimized {
     }
 }
 
+/// Whose a prefix is among some candidates: warm ones first, then by bid. Those without room are passed over.
+pub(crate) fn owner(
+    key: &str,
+    candidates: &Candidates<'_>,
+    members: impl Iterator<Item = u32>,
+) -> Option<u32> {
+    let (bids, most, columns) = (Bids::new(key), fair_load(candidates), candidates.columns());
+    members.filter(|index| room(candidates, *index as usize, most)).max_by_key(|index| {
+        let at = *index as usize;
+        (columns.warm[at], bids.of(candidates.pool(), at), std::cmp::Reverse(*index))
+    })
+}
+
 /// Attempts that may run on one connection before others take its prefixes: a quarter more than usual, two at least.
-pub(crate) fn fair_load(candidates: &Candidates<'_>) -> f32 {
+fn fair_load(candidates: &Candidates<'_>) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "counts of running attempts are small")]
     let mean = {
         let sum: u64 = candidates
@@ -79,7 +92,7 @@ pub(crate) fn fair_load(candidates: &Candidates<'_>) -> f32 {
 }
 
 /// Whether a connection takes one more by its prefix.
-pub(crate) fn room(candidates: &Candidates<'_>, index: usize, most: f32) -> bool {
+fn room(candidates: &Candidates<'_>, index: usize, most: f32) -> bool {
     let columns = candidates.columns();
     #[expect(clippy::cast_precision_loss, reason = "counts of running attempts are small")]
     let running = columns.in_flight[index] as f32;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use omniroute_core::route::{
-    Candidates, Plan, Reason, Relay, RouteContext, RouteError, RoutingStrategy, StrategyTraits, Window,
+    Candidates, Plan, Reason, Relay, RouteContext, RouteError, RoutingStrategy, Sequence, StrategyTraits,
+    Window,
 };
 
 use super::order::{by_rank, sequence};
@@ -39,12 +40,12 @@ impl RoutingStrategy for ContextRelay {
     }
 
     fn plan(&self, cx: &RouteContext<'_>, candidates: &Candidates<'_>) -> Result<Plan, RouteError> {
-        sequence(ENTRY.id, candidates, || {
-            let mut order = by_rank(cx, candidates, Reason::Rank);
-            order.relay =
-                order.picks.first().and_then(|pick| self.relay(cx, candidates, pick.candidate as usize));
-            order
-        })
+        sequence(ENTRY.id, candidates, || by_rank(cx, candidates, Reason::Rank))
+    }
+
+    fn settled(&self, cx: &RouteContext<'_>, candidates: &Candidates<'_>, sequence: &mut Sequence) {
+        sequence.relay =
+            sequence.picks.first().and_then(|pick| self.relay(cx, candidates, pick.candidate as usize));
     }
 
     fn traits(&self) -> StrategyTraits {
@@ -77,7 +78,9 @@ mod tests {
 
     fn relay(bench: &Bench) -> Option<Relay> {
         let strategy = bench.strategy("context-relay");
-        bench.plan(&*strategy).unwrap().sequence().unwrap().relay
+        let mut sequence = bench.plan(&*strategy).unwrap().sequence().unwrap().clone();
+        bench.with(|cx, candidates| strategy.settled(cx, candidates, &mut sequence));
+        sequence.relay
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use omniroute_core::route::{
-    Candidates, Layer, Pick, Plan, Reason, RouteContext, RouteError, RouteErrorKind, Sequence, Why,
+    Candidates, Columns, Layer, Pick, Plan, Reason, RouteContext, RouteError, RouteErrorKind, Sequence, Why,
 };
 
 /// The error for no candidates.
@@ -163,6 +163,15 @@ pub(crate) fn clamp01(value: f32) -> f32 {
 /// A known number, or the one for unknown.
 pub(crate) fn known(value: f32, unknown: f32) -> f32 {
     if value.is_finite() { value } else { unknown }
+}
+
+/// Attempts that may run on a candidate's connection: its limit, or what is usual where none is set.
+pub(crate) fn usual_cap(columns: &Columns, index: usize) -> u32 {
+    const USUAL: u32 = 3;
+    match columns.cap[index] {
+        u32::MAX => USUAL,
+        cap => cap,
+    }
 }
 
 fn better(scores: &[f32], a: u32, b: u32) -> Ordering {

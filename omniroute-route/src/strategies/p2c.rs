@@ -6,7 +6,7 @@ use omniroute_core::route::{
     Candidates, Health, Plan, Reason, RouteContext, RouteError, RoutingStrategy, Salt,
 };
 
-use super::order::{by_rank, first_then_rank, known, sequence};
+use super::order::{by_rank, first_then_rank, known, sequence, usual_cap};
 use crate::registry::StrategyEntry;
 
 pub(crate) const ENTRY: StrategyEntry = StrategyEntry {
@@ -87,9 +87,8 @@ fn score(candidates: &Candidates<'_>, index: usize) -> f32 {
 /// Attempts that run, for each that may.
 fn load(candidates: &Candidates<'_>, index: usize) -> f32 {
     let columns = candidates.columns();
-    let cap = if columns.cap[index] == u32::MAX { 3 } else { columns.cap[index].max(1) };
     #[expect(clippy::cast_precision_loss, reason = "counts of running attempts are small")]
-    let load = columns.in_flight[index] as f32 / cap as f32;
+    let load = columns.in_flight[index] as f32 / usual_cap(columns, index).max(1) as f32;
     load
 }
 

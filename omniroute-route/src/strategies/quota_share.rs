@@ -9,6 +9,7 @@ use omniroute_core::route::{
 use omniroute_core::{Outcome, Purpose, Target};
 
 use super::order::{depth, sequence};
+use super::weighted::share;
 
 /// Candidates by what they are owed of a shared pool. Full and spent ones come last and are never dropped.
 #[derive(Debug, Default)]
@@ -43,10 +44,7 @@ impl QuotaShare {
         let (entries, columns) = (candidates.pool().entries(), candidates.columns());
         let served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
         let count = |index: u32| served.get(&entries[index as usize].target).copied().unwrap_or(0) as f64;
-        let weight = |index: u32| {
-            let weight = entries[index as usize].weight;
-            if weight.is_finite() { f64::from(weight.clamp(0.0, 100.0)) } else { 0.0 }
-        };
+        let weight = |index: u32| share(entries[index as usize].weight);
         let indices = candidates.indices();
         let rounds: f64 = indices.iter().map(|index| count(*index)).sum::<f64>() + 1.0;
         let sum: f64 = indices.iter().map(|index| weight(*index)).sum();

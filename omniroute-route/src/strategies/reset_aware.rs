@@ -8,6 +8,7 @@ use omniroute_core::route::{
 };
 
 use super::order::{best_rotating, clamp01, sequence};
+use super::reset_window::affinity;
 use crate::registry::StrategyEntry;
 
 pub(crate) const ENTRY: StrategyEntry = StrategyEntry {
@@ -94,11 +95,7 @@ fn window(
         return None;
     }
     let left = clamp01(1.0 - used);
-    let urgency = match columns.until_reset(window, index, now) {
-        None => 0.5,
-        #[expect(clippy::cast_precision_loss, reason = "a share of a window")]
-        Some(until) => clamp01(1.0 - until as f32 / window.millis() as f32),
-    };
+    let urgency = affinity(columns, index, window, now);
     Some((by_left * left + by_pressure * urgency * (1.0 - left), left))
 }
 

@@ -91,7 +91,8 @@ fn draw(cx: &RouteContext<'_>, starts: &[usize], weight: impl Fn(usize) -> f64) 
     last
 }
 
-fn share(weight: f32) -> f64 {
+/// A weight as a number: 0 to 100, what is none is 0.
+pub(super) fn share(weight: f32) -> f64 {
     if weight.is_finite() { f64::from(weight.clamp(0.0, 100.0)) } else { 0.0 }
 }
 

@@ -135,7 +135,7 @@ impl Policy for EpsilonGreedy {
     }
 }
 
-/// The learning policy as it ships.
+/// The learning policy: beliefs, budget and pressure as they ship, draws as the reference has them.
 pub(crate) struct Full {
     params: Params,
     learner: Learner,

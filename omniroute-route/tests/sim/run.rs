@@ -9,7 +9,8 @@ pub(crate) struct Week {
     pub(crate) utility: f64,
     pub(crate) requests: f64,
     pub(crate) explored: u64,
-    pub(crate) usd: f64,
+    /// Attempts by arm.
+    pub(crate) attempts: [u64; 9],
 }
 
 impl Week {
@@ -38,6 +39,7 @@ pub(crate) fn run(mut scenario: Scenario, policy: &mut dyn Policy, seed: u64, ju
         let mut worth = -0.10;
         for (attempt, arm) in order.iter().copied().take(4).enumerate() {
             scenario.spend(arm);
+            week.attempts[arm] += 1;
             if u(seed, &[60, i, arm as u64, attempt as u64]) < scenario.fails(arm, t) {
                 streak[arm] += 1;
                 if streak[arm] >= 2 {
@@ -48,7 +50,6 @@ pub(crate) fn run(mut scenario: Scenario, policy: &mut dyn Policy, seed: u64, ju
             streak[arm] = 0;
             let q = scenario.q(arm, class, t);
             let cost = scenario.cost(arm, t, tokens);
-            week.usd += cost;
             worth = q
                 - 0.30 * (cost / 0.05).min(1.0)
                 - 0.10 * (scenario.seconds(arm, tokens.1) / 20.0).min(1.0)

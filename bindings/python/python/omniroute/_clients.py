@@ -1,43 +1,58 @@
 """What the clients of two SDKs have in common: the SDK's own HTTP client, compressing what it sends."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
 from .compressor import Compressor
+from .results import Receipt
 from .transport import CompressTransport
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any
+__all__ = ["Maker"]
 
-__all__ = ["compressing"]
+Client = TypeVar("Client")
 
 
-def compressing(
-    base: "type[Any]",
-    *,
-    asynchronous: bool,
-    transport: "Any",
-    compressor: "Compressor | None",
-    **options: "Any",
-) -> "Any":
-    """An HTTP client of the SDK's own class ``base``, with its limits, timeouts and proxies, that compresses.
+class Maker(Generic[Client]):
+    """Makes clients of an SDK: called with the options of the SDK's own class and those of compression.
 
-    ``transport`` is what sends in the end; the client's own if it is None.
+    ``http`` is the SDK's own HTTP client, synchronous or not: its limits, timeouts and proxies stay.
     """
-    shared = compressor if compressor is not None else Compressor()
 
-    def around(send: "Callable[[Any], Any]") -> CompressTransport:
-        return CompressTransport(_Inner(send), shared, **options)
+    def __init__(self, kind: Callable[..., Client], http: type[Any]) -> None:
+        self._kind = kind
+        self._http = http
+
+    def __call__(
+        self,
+        *,
+        compressor: Compressor | None = None,
+        session: str | None = None,
+        on_receipt: Callable[[Receipt], object] | None = None,
+        transport: Any = None,
+        **options: Any,
+    ) -> Client:
+        """A client of the SDK. ``transport`` sends in the end; the usual one if absent."""
+        shared = compressor if compressor is not None else Compressor()
+
+        def around(send: Callable[[Any], Any]) -> CompressTransport:
+            return CompressTransport(_Inner(send), shared, session=session, on_receipt=on_receipt)
+
+        http = _compressing(self._http, around)
+        return self._kind(http_client=http() if transport is None else http(transport=transport), **options)
+
+
+def _compressing(base: type[Any], around: Callable[[Callable[[Any], Any]], CompressTransport]) -> type[Any]:
+    """The class ``base`` with what ``around`` makes of it around its sending."""
 
     class Compressing(base):  # type: ignore[misc]
-        def send(self, request: "Any", **how: "Any") -> "Any":
+        def send(self, request: Any, **how: Any) -> Any:
             return around(lambda sent: base.send(self, sent, **how)).handle_request(request)
 
     class AsyncCompressing(base):  # type: ignore[misc]
-        async def send(self, request: "Any", **how: "Any") -> "Any":
+        async def send(self, request: Any, **how: Any) -> Any:
             return await around(lambda sent: base.send(self, sent, **how)).handle_async_request(request)
 
-    made = AsyncCompressing if asynchronous else Compressing
-    return made() if transport is None else made(transport=transport)
+    return AsyncCompressing if hasattr(base, "aclose") else Compressing
 
 
 class _Inner:
@@ -45,6 +60,6 @@ class _Inner:
 
     __slots__ = ("handle_async_request", "handle_request")
 
-    def __init__(self, send: "Callable[[Any], Any]") -> None:
+    def __init__(self, send: Callable[[Any], Any]) -> None:
         self.handle_request = send
-        self.handle_async_request: "Callable[[Any], Awaitable[Any]]" = send
+        self.handle_async_request: Callable[[Any], Awaitable[Any]] = send

@@ -3,59 +3,18 @@
     from omniroute.openai import OpenAI
     client = OpenAI()            # every option of the SDK's own client works
 
-The receipt of a call is in ``response.extensions["omniroute"]`` of its HTTP response and goes to ``on_receipt``.
+``compressor``, ``session`` and ``on_receipt`` may be given as well, and ``transport``, which sends in the end. The receipt of a
+call is in ``response.extensions["omniroute"]`` of its HTTP response and goes to ``on_receipt``.
 """
 
 import openai as sdk
 
-from ._clients import compressing
-from .compressor import Compressor
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from .results import Receipt
+from ._clients import Maker
 
 __all__ = ["AsyncOpenAI", "OpenAI"]
 
+#: A client of the SDK.
+OpenAI = Maker(sdk.OpenAI, sdk.DefaultHttpxClient)
 
-def OpenAI(
-    *,
-    compressor: "Compressor | None" = None,
-    session: "str | None" = None,
-    on_receipt: "Callable[[Receipt], object] | None" = None,
-    transport: "Any" = None,
-    **options: "Any",
-) -> "sdk.OpenAI":
-    """A client of the SDK. ``transport`` sends in the end; the usual one if absent."""
-    http = compressing(
-        sdk.DefaultHttpxClient,
-        asynchronous=False,
-        transport=transport,
-        compressor=compressor,
-        session=session,
-        on_receipt=on_receipt,
-    )
-    return sdk.OpenAI(http_client=http, **options)
-
-
-def AsyncOpenAI(
-    *,
-    compressor: "Compressor | None" = None,
-    session: "str | None" = None,
-    on_receipt: "Callable[[Receipt], object] | None" = None,
-    transport: "Any" = None,
-    **options: "Any",
-) -> "sdk.AsyncOpenAI":
-    """An asynchronous client of the SDK. ``transport`` sends in the end; the usual one if absent."""
-    http = compressing(
-        sdk.DefaultAsyncHttpxClient,
-        asynchronous=True,
-        transport=transport,
-        compressor=compressor,
-        session=session,
-        on_receipt=on_receipt,
-    )
-    return sdk.AsyncOpenAI(http_client=http, **options)
+#: An asynchronous client of the SDK.
+AsyncOpenAI = Maker(sdk.AsyncOpenAI, sdk.DefaultAsyncHttpxClient)

@@ -8,7 +8,9 @@ use crate::hub::{
     CallKind, Delta, ErrorBody, Event, Issuer, Part, PartKind, Seal, Spelling, Start, Stop, Usage,
     WriteContext,
 };
+use crate::wire::common::left_out;
 use crate::wire::json::JsonWriter;
+use crate::wire::lost::Remarks;
 use crate::wire::{StreamWriter, seal};
 
 /// Most bytes that wait for an open block to end.
@@ -28,7 +30,7 @@ pub(super) struct MessageWriter {
     hide_reasoning: bool,
     ids: u64,
     model: String,
-    notes: Vec<Diagnostic>,
+    notes: Remarks,
 }
 
 /// The block that is being written.
@@ -67,7 +69,7 @@ impl MessageWriter {
             hide_reasoning: cx.options.hide_reasoning,
             ids: cx.ids,
             model: cx.model.clone().unwrap_or_default(),
-            notes: Vec::new(),
+            notes: Remarks::default(),
         }
     }
 
@@ -169,7 +171,7 @@ impl MessageWriter {
                 block.input = true;
                 self.block_delta("input_json_delta", "partial_json", &text, out);
             }
-            (_, Delta::Citation(_) | Delta::Logprobs(_)) => self.note(),
+            (_, Delta::Citation(_) | Delta::Logprobs(_) | Delta::Seal(_)) => self.note(),
             _ => {}
         }
         self.current = Some(block);
@@ -263,10 +265,14 @@ impl MessageWriter {
         if let Delta::Text(text) = delta {
             self.held += text.len();
         }
-        if let Some(waiting) =
-            self.waiting.iter_mut().find(|w| w.part == part).filter(|_| self.held <= MOST_WAITING)
-        {
-            waiting.deltas.push(delta.clone());
+        let room = self.held <= MOST_WAITING;
+        match self.waiting.iter_mut().find(|w| w.part == part) {
+            Some(waiting) if room => waiting.deltas.push(delta.clone()),
+            Some(_) => {
+                let action = "not told: more than 32 MiB wait for an open block";
+                self.notes.push(Diagnostic::new("reply_field_dropped", "/content/waiting", action));
+            }
+            None => {}
         }
     }
 
@@ -292,15 +298,13 @@ impl MessageWriter {
     }
 
     fn note(&mut self) {
-        if self.notes.is_empty() {
-            let action = "not told: this wire's streams have no such member";
-            self.notes.push(Diagnostic::new("reply_field_dropped", "/content", action));
-        }
+        self.notes.push(left_out("content"));
     }
 }
 
 impl StreamWriter for MessageWriter {
     fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.notes.extras(event);
         match event {
             Event::Start(start) => self.start(start, out),
             Event::PartStart { choice: 0, part, kind } if self.current.is_none() => {
@@ -333,6 +337,6 @@ impl StreamWriter for MessageWriter {
     }
 
     fn notes(&mut self) -> Vec<Diagnostic> {
-        std::mem::take(&mut self.notes)
+        self.notes.take()
     }
 }

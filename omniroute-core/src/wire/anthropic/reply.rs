@@ -1,7 +1,7 @@
 //! Reads and writes whole replies.
 
 use super::blocks::{NAME, content};
-use super::turn::{input, write_text};
+use super::turn::write_text;
 use crate::conversation::Role;
 use crate::diagnostic::Diagnostic;
 use crate::doc::{Doc, NodeId};
@@ -9,11 +9,12 @@ use crate::hub::{
     Call, Choice, Extra, Issuer, Json, Part, Reply, Seal, Spelling, Stop, StopReason, Str, Thought, Turn,
     Usage, WriteContext,
 };
+use crate::wire::common::{empty, is_blank, is_unfinished, left_out, unfinished, write_input};
 use crate::wire::fields::{array, root_object};
 use crate::wire::json::JsonWriter;
-use crate::wire::openai_chat::{empty, is_blank, left_out};
+use crate::wire::lost::foreign_reply;
 use crate::wire::read::{count, is, json, pick, string, structured, take};
-use crate::wire::{Read, WireError, Written, is_unfinished, seal, unfinished};
+use crate::wire::{Read, WireError, Written, seal};
 
 pub(super) fn read(doc: &Doc) -> Result<Read<Reply<'_>>, WireError> {
     let root = root_object(doc)?;
@@ -186,7 +187,8 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
         stop.into_iter().for_each(|s| _ = out.extra(&s.extra));
         out.extra(&reply.extra);
     } else {
-        notes.extend(reply.extra.iter().map(|(key, _)| left_out(&key.decode())));
+        foreign_reply(reply, &mut notes);
+        notes.extend(reply.tier.iter().map(|_| left_out("service_tier")));
     }
     out.end_object();
     Ok(Written { body: out.finish().into(), notes })
@@ -225,7 +227,7 @@ fn write_call(call: &Call<'_>, own: bool, out: &mut JsonWriter, notes: &mut Vec<
         .key("name")
         .str(&call.name)
         .key("input");
-    input(call, out, notes);
+    write_input(call, "/messages", out, notes);
     if own {
         out.extra(&call.extra);
     }

@@ -5,9 +5,9 @@ use super::blocks::{NAME, content};
 use crate::conversation::Role;
 use crate::doc::{Doc, Kind, NodeId, Rule};
 use crate::hub::{
-    Extra, Json, Opaque, Output, Param, Part, Reasoning, Request, Str, Tool, ToolChoice, ToolKind, Turn,
-    Weight,
+    Extra, Json, Opaque, Output, Param, Part, Reasoning, Request, Tool, ToolChoice, ToolKind, Turn, Weight,
 };
+use crate::wire::common::sort_members;
 use crate::wire::fields::{array, error, expect, fields, pick as pick_once, root_object};
 use crate::wire::openai_chat::{role_of, thinking_of};
 use crate::wire::read::{boolean, cache_mark, chars, is, json, pick, string, take};
@@ -31,12 +31,7 @@ pub(super) fn read(doc: &Doc) -> Result<Read<Request<'_>>, WireError> {
         fields(doc, root, ["messages", "model"], rest, |key, value| others.push((key, value)))?;
     let [system, tools, choice, thinking, config, metadata, stream, cache] =
         found.map(|n| n.filter(|n| doc.kind(*n) != Kind::Null));
-    for (key, value) in others.into_iter().filter(|(_, v)| doc.kind(*v) != Kind::Null) {
-        match PARAMS.param(key) {
-            Some(param) if out.param(param).is_none() => out.params.push((param, Json::at(doc, value))),
-            _ => out.extra.push((Str::Literal(key), Json::at(doc, value))),
-        }
-    }
+    sort_members(doc, others, &PARAMS, &mut out);
     out.model = string(doc, model);
     out.stream = boolean(doc, stream);
     out.cache = cache_mark(doc, cache);

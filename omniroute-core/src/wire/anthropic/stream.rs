@@ -3,10 +3,8 @@
 use super::blocks::{block, citation};
 use super::reply::{Counts, read, reason_of};
 use crate::doc::{Doc, NodeId, Patch};
-use crate::hub::{
-    Arguments, Delta, ErrorBody, Issuer, Json, Opaque, Part, PartKind, Reply, Seal, Start, Stop, Weight,
-};
-use crate::wire::read::{chars, count, error_body, json, pick, string, structured};
+use crate::hub::{Arguments, Delta, Issuer, Json, Opaque, Part, PartKind, Reply, Seal, Start, Stop, Weight};
+use crate::wire::read::{chars, count, json, pick, string, structured};
 use crate::wire::seal::open;
 use crate::wire::{Decoder, Sink, WireError};
 
@@ -74,10 +72,6 @@ impl Decoder for MessageDecoder {
 
     fn whole<'d>(&self, doc: &'d Doc) -> Result<Reply<'d>, WireError> {
         read(doc).map(|read| read.value)
-    }
-
-    fn failure(&self, body: &[u8]) -> ErrorBody {
-        ErrorBody { status: None, ..error_body(200, body) }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Writes messages and blocks: of requests and of replies.
 
 use super::blocks::NAME;
+use super::reply::is_redacted;
 use crate::conversation::Role;
 use crate::diagnostic::Diagnostic;
-use crate::hub::{
-    Answer, Arguments, Call, CallKind, Issuer, Media, MediaKind, Part, Source, Spelling, Text, Thought, Turn,
-};
-use crate::wire::json::{JsonWriter, object_of};
+use crate::hub::{Answer, Call, Issuer, Media, MediaKind, Part, Source, Text, Thought, Turn};
+use crate::wire::common::{no_part, write_input};
+use crate::wire::json::JsonWriter;
 use crate::wire::normal::is_opaque;
 use crate::wire::read::write_cache_mark;
 use crate::wire::{WireError, ids};
@@ -79,10 +79,7 @@ fn write_part(
         Part::Thought(thought) => write_thought(thought, own, out),
         Part::Media(media) => return write_media(media, own, pointer, out),
         Part::Opaque(opaque) if own || opaque.wire == NAME => drop(out.json(&opaque.raw)),
-        Part::Opaque(_) => {
-            let message = format!("a content part of another wire has no form on wire \"{NAME}\"");
-            return Err(WireError::incapable("unsupported_content_part", pointer, message));
-        }
+        Part::Opaque(_) => return Err(no_part(NAME, pointer)),
     }
     Ok(())
 }
@@ -108,33 +105,12 @@ pub(super) fn write_call(call: &Call<'_>, own: bool, out: &mut JsonWriter, notes
         false => out.text(&ids::fit(&call.id.decode(), &ids::ANTHROPIC)),
     };
     out.key("name").str(&call.name).key("input");
-    input(call, out, notes);
+    write_input(call, "/messages", out, notes);
     write_cache_mark(out, call.cache);
     if own {
         out.extra(&call.extra);
     }
     out.end_object();
-}
-
-/// Arguments as an object, whatever they were.
-pub(super) fn input(call: &Call<'_>, out: &mut JsonWriter, notes: &mut Notes) {
-    match &call.arguments {
-        Arguments::Json(json) if json.raw().starts_with('{') => drop(out.json(json)),
-        Arguments::Json(json) => drop(out.object().key("value").json(json).end_object()),
-        Arguments::Free(text) => drop(out.object().key("input").str(text).end_object()),
-        Arguments::Text(text) if call.kind == CallKind::Custom => {
-            out.object().key("input").str(text).end_object();
-        }
-        Arguments::Text(text) => {
-            let text = text.decode();
-            let (object, lossy) = object_of(&text);
-            out.raw(&object);
-            if lossy {
-                let action = "arguments that are no JSON are sent as text";
-                notes.push(Diagnostic::new("tool_args_invalid", "/messages", action));
-            }
-        }
-    }
 }
 
 fn write_result(
@@ -181,10 +157,8 @@ fn write_result(
 
 /// Only signed thoughts, or anything on the own wire.
 fn write_thought(thought: &Thought<'_>, own: bool, out: &mut JsonWriter) {
-    let hidden = thought.spelling == Spelling::Redacted
-        || (thought.spelling == Spelling::Details && thought.text.iter().all(|t| t.is_empty()));
     out.object().key("type");
-    if hidden {
+    if is_redacted(thought) {
         out.text("redacted_thinking");
         out.opt_str("data", thought.seal.as_ref().map(|s| &s.data));
     } else {

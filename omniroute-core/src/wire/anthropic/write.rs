@@ -9,21 +9,19 @@ use crate::hub::{
     Output, Param, Part, ReasoningStyle, Request, Str, Thinking, Tool, ToolChoice, ToolKind, Turn,
     WriteContext,
 };
+use crate::wire::common::{FREE_INPUT, NO_INPUT, dropped, no_tool, write_model};
 use crate::wire::effort::{budget, fit, word};
 use crate::wire::json::JsonWriter;
 use crate::wire::openai_chat::thinking_word;
 use crate::wire::read::write_cache_mark;
-use crate::wire::{WireError, Written, dropped, foreign_extras};
+use crate::wire::{WireError, Written, foreign_extras};
 
 pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
     let mut notes = Vec::new();
     let own = request.wire == NAME;
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
-    match (&cx.model, &request.model) {
-        (Some(model), _) => drop(out.key("model").text(model)),
-        (None, model) => drop(out.opt_str("model", model.as_ref())),
-    }
+    write_model(request, cx, &mut out);
     limits(request, cx, own, &mut out, &mut notes)?;
     if let (Some(Output::Schema { schema, .. }), false) = (&request.output, by_prompt(request, cx)) {
         write_config(request, cx, own, Some(schema.raw()), &mut out, &mut notes);
@@ -228,12 +226,7 @@ fn tools(request: &Request<'_>, own: bool, out: &mut JsonWriter) -> Result<(), W
                     .text("web_search")
                     .end_object();
             }
-            ToolKind::Server(_) => {
-                let name = tool.name.decode();
-                let message =
-                    format!("tool \"{name}\" is run by its vendor; wire \"{NAME}\" has no such tool");
-                return Err(WireError::incapable("unsupported_tool", format!("/tools/{name}"), message));
-            }
+            ToolKind::Server(_) => return Err(no_tool(NAME, tool)),
             kind => function(tool, matches!(kind, ToolKind::Custom(_)), own, out),
         }
     }
@@ -246,11 +239,9 @@ fn function(tool: &Tool<'_>, custom: bool, own: bool, out: &mut JsonWriter) {
     out.opt_str("description", tool.description.as_ref());
     out.key("input_schema");
     match &tool.schema {
-        _ if custom => {
-            out.raw(r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#)
-        }
+        _ if custom => out.raw(FREE_INPUT),
         Some(schema) => out.json(schema),
-        None => out.raw(r#"{"type":"object","properties":{}}"#),
+        None => out.raw(NO_INPUT),
     };
     if own || tool.strict == Some(true) {
         out.opt_bool("strict", tool.strict);

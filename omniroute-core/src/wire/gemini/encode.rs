@@ -7,7 +7,9 @@ use crate::hub::{
     Arguments, Call, CallKind, Delta, ErrorBody, Event, Part, PartKind, Seal, Stop, Usage, WriteContext,
 };
 use crate::wire::StreamWriter;
+use crate::wire::common::left_out;
 use crate::wire::json::JsonWriter;
+use crate::wire::lost::Remarks;
 
 /// Longest arguments that are kept until a call is whole: 32 MiB.
 const MOST_KEPT: usize = 32 << 20;
@@ -22,7 +24,7 @@ pub(super) struct GeminiWriter {
     stops: Vec<(u32, Stop<'static>)>,
     usage: Option<Usage>,
     hide_reasoning: bool,
-    notes: Vec<Diagnostic>,
+    notes: Remarks,
 }
 
 /// A part that is being written.
@@ -45,7 +47,7 @@ impl GeminiWriter {
             stops: Vec::new(),
             usage: None,
             hide_reasoning: cx.options.hide_reasoning,
-            notes: Vec::new(),
+            notes: Remarks::default(),
         }
     }
 
@@ -73,6 +75,9 @@ impl GeminiWriter {
             (PartKind::Call { .. }, Delta::Text(text)) => {
                 if open.arguments.len() + text.len() <= MOST_KEPT {
                     open.arguments.push_str(text);
+                } else {
+                    let action = "not told: arguments longer than 32 MiB";
+                    self.notes.push(Diagnostic::new("reply_field_dropped", "/candidates/arguments", action));
                 }
             }
             (_, Delta::Seal(seal)) => open.seal = Some(seal.clone()),
@@ -120,7 +125,7 @@ impl GeminiWriter {
                 }
             }
         }
-        self.notes.append(&mut notes);
+        notes.into_iter().for_each(|note| self.notes.push(note));
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
@@ -154,10 +159,7 @@ impl GeminiWriter {
     }
 
     fn note(&mut self) {
-        if self.notes.is_empty() {
-            let action = "not told: this wire's streams have no such member";
-            self.notes.push(Diagnostic::new("reply_field_dropped", "/candidates", action));
-        }
+        self.notes.push(left_out("candidates"));
     }
 }
 
@@ -172,6 +174,7 @@ fn sealed_part(seal: Seal<'static>, thought: bool) -> Part<'static> {
 
 impl StreamWriter for GeminiWriter {
     fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.notes.extras(event);
         match event {
             Event::Start(start) => {
                 self.id = start.id.clone().unwrap_or_else(|| std::mem::take(&mut self.id));
@@ -196,6 +199,6 @@ impl StreamWriter for GeminiWriter {
     }
 
     fn notes(&mut self) -> Vec<Diagnostic> {
-        std::mem::take(&mut self.notes)
+        self.notes.take()
     }
 }

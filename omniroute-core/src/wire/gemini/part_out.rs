@@ -7,11 +7,10 @@ use super::request::place;
 use crate::conversation::Role;
 use crate::diagnostic::Diagnostic;
 use crate::doc::Doc;
-use crate::hub::{
-    Answer, Arguments, Call, CallKind, Issuer, Media, MediaKind, Part, Seal, Source, Turn, WriteContext,
-};
+use crate::hub::{Answer, Call, Issuer, Media, MediaKind, Part, Seal, Source, Turn, WriteContext};
+use crate::wire::common::{no_part, write_input};
 use crate::wire::ids::made;
-use crate::wire::json::{JsonWriter, object_of};
+use crate::wire::json::JsonWriter;
 use crate::wire::normal::is_opaque;
 use crate::wire::{WireError, seal};
 
@@ -80,10 +79,7 @@ pub(super) fn write_part(
         Part::Result(answer) => return write_result(answer, own, ids, pointer, out, notes),
         Part::Media(media) => return write_media(media, own, pointer, out),
         Part::Opaque(opaque) if own || opaque.wire == NAME => drop(out.json(&opaque.raw)),
-        Part::Opaque(_) => {
-            let message = format!("a content part of another wire has no form on wire \"{NAME}\"");
-            return Err(WireError::incapable("unsupported_content_part", pointer, message));
-        }
+        Part::Opaque(_) => return Err(no_part(NAME, pointer)),
     }
     Ok(())
 }
@@ -103,23 +99,7 @@ pub(super) fn write_call(call: &Call<'_>, own: bool, ids: bool, out: &mut JsonWr
         out.key("id").str(&call.id);
     }
     out.key("name").str(&call.name).key("args");
-    match &call.arguments {
-        Arguments::Json(json) if json.raw().starts_with('{') => drop(out.json(json)),
-        Arguments::Json(json) => drop(out.object().key("value").json(json).end_object()),
-        Arguments::Free(text) => drop(out.object().key("input").str(text).end_object()),
-        Arguments::Text(text) if call.kind == CallKind::Custom => {
-            out.object().key("input").str(text).end_object();
-        }
-        Arguments::Text(text) => {
-            let text = text.decode();
-            let (object, lossy) = object_of(&text);
-            out.raw(&object);
-            if lossy {
-                let action = "arguments that are no JSON are sent as text";
-                notes.push(Diagnostic::new("tool_args_invalid", "/contents", action));
-            }
-        }
-    }
+    write_input(call, "/contents", out, notes);
     out.end_object();
     signature(call.seal.as_ref(), None, out);
     if own {

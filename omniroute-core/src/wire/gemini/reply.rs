@@ -9,12 +9,13 @@ use crate::doc::{Doc, DocError, Kind, NodeId};
 use crate::hub::{
     Assembler, Choice, Extra, Json, Part, Reply, Stop, StopReason, Str, Turn, Usage, WriteContext,
 };
+use crate::wire::common::{correct, empty, is_blank, is_unfinished, left_out, unfinished};
 use crate::wire::fields::root_object;
 use crate::wire::ids::made_for;
 use crate::wire::json::JsonWriter;
-use crate::wire::openai_chat::{correct, empty, is_blank, left_out};
+use crate::wire::lost::foreign_reply;
 use crate::wire::read::{count, json, pick, string, structured, take};
-use crate::wire::{Decoder, Read, Sink, WireError, Written, is_unfinished, unfinished};
+use crate::wire::{Decoder, Read, Sink, WireError, Written};
 
 pub(super) fn read(doc: &Doc) -> Result<Read<Reply<'_>>, WireError> {
     if doc.kind(doc.root()) == Kind::Array {
@@ -203,7 +204,8 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
     if own {
         out.opt_json("createTime", reply.created.as_ref()).extra(&reply.extra);
     } else {
-        notes.extend(reply.extra.iter().map(|(key, _)| left_out(&key.decode())));
+        foreign_reply(reply, &mut notes);
+        notes.extend(reply.tier.iter().map(|_| left_out("service_tier")));
     }
     out.end_object();
     Ok(Written { body: out.finish().into(), notes })

@@ -7,6 +7,7 @@ use crate::doc::{Doc, Kind, NodeId};
 use crate::hub::{
     Extra, Json, Output, Part, Reasoning, Request, Str, Text, Tool, ToolChoice, ToolKind, Turn,
 };
+use crate::wire::common::sort_members;
 use crate::wire::fields::{array, expect, fields, pick as pick_once, root_object};
 use crate::wire::ids::made;
 use crate::wire::openai_chat::role_of;
@@ -27,10 +28,7 @@ pub(super) fn read(doc: &Doc) -> Result<Read<Request<'_>>, WireError> {
             "tools" => doc.elements(value).for_each(|group| tools(doc, group, &mut out)),
             "toolConfig" | "tool_config" => tool_config(doc, value, &mut out),
             "generationConfig" | "generation_config" => config(doc, value, &mut out),
-            _ => match TOP.param(key) {
-                Some(param) if out.param(param).is_none() => out.params.push((param, Json::at(doc, value))),
-                _ => out.extra.push((Str::Literal(key), Json::at(doc, value))),
-            },
+            _ => sort_members(doc, [(key, value)], &TOP, &mut out),
         }
     }
     if let Some(node) = system {
@@ -128,6 +126,7 @@ fn function(doc: &Doc, node: NodeId) -> Tool<'_> {
     }
 }
 
+/// What stands beside the calling mode goes to the extras.
 fn tool_config<'d>(doc: &'d Doc, node: NodeId, out: &mut Request<'d>) {
     let Some(calling) = either(doc, node, "functionCallingConfig", "function_calling_config") else {
         return out.extra.push(("toolConfig".into(), Json::at(doc, node)));
@@ -145,6 +144,13 @@ fn tool_config<'d>(doc: &'d Doc, node: NodeId, out: &mut Request<'d>) {
         ("VALIDATED" | "AUTO", 1..) => ToolChoice::Allowed { required: false, names },
         _ => ToolChoice::Raw(Json::at(doc, node)),
     });
+    if matches!(out.tool_choice, Some(ToolChoice::Raw(_))) {
+        return; // whole already
+    }
+    let beside = |(key, value)| Some((doc.json_str(key).filter(|_| value != calling)?, value));
+    for (key, value) in doc.members(node).filter_map(beside) {
+        out.extra.push((format!("toolConfig/{}", key.decode()).into(), Json::at(doc, value)));
+    }
 }
 
 fn config<'d>(doc: &'d Doc, node: NodeId, out: &mut Request<'d>) {

@@ -4,10 +4,10 @@ use super::parts::part;
 use super::reply::{read, read_usage, stop_of};
 use crate::doc::{Doc, Kind, NodeId};
 use crate::hub::{
-    Arguments, CallKind, Delta, ErrorBody, Part, PartKind, Reply, Seal, Spelling, Start, Stop, StopReason,
+    Arguments, CallKind, Delta, Part, PartKind, Reply, Seal, Spelling, Start, Stop, StopReason,
 };
 use crate::wire::ids::made_for;
-use crate::wire::read::{chars, count, error_body, pick, string, structured};
+use crate::wire::read::{chars, count, pick, string, structured};
 use crate::wire::{Decoder, Sink, WireError};
 
 /// The state of a stream of replies.
@@ -68,10 +68,6 @@ impl Decoder for GeminiDecoder {
 
     fn whole<'d>(&self, doc: &'d Doc) -> Result<Reply<'d>, WireError> {
         read(doc).map(|read| read.value)
-    }
-
-    fn failure(&self, body: &[u8]) -> ErrorBody {
-        ErrorBody { status: None, ..error_body(200, body) }
     }
 }
 

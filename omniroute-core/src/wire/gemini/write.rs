@@ -9,10 +9,11 @@ use crate::hub::{
     Issuer, Output, Param, Part, ReasoningStyle, Request, Seal, Text, ToolChoice, ToolKind, Turn,
     WriteContext,
 };
+use crate::wire::common::{FREE_INPUT, dropped, no_tool};
 use crate::wire::effort::{budget, word};
 use crate::wire::json::JsonWriter;
 use crate::wire::normal::{join_items, merge, pair};
-use crate::wire::{WireError, Written, dropped, foreign_extras, schema};
+use crate::wire::{WireError, Written, foreign_extras, schema};
 
 type Notes = Vec<Diagnostic>;
 
@@ -27,7 +28,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     TOP.write(request, cx, &mut out, &mut notes)?;
     config(request, cx, own, &mut out, &mut notes)?;
     if own {
-        let inner = |key: &str| key.starts_with("generationConfig/");
+        let inner = |key: &str| key.starts_with("generationConfig/") || key.starts_with("toolConfig/");
         for (key, value) in request.extra.iter().filter(|(key, _)| !inner(&key.decode())) {
             out.key(&key.decode()).json(value);
         }
@@ -121,6 +122,9 @@ fn output(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut No
 
 fn reasoning(request: &Request<'_>, cx: &WriteContext, own: bool, out: &mut JsonWriter, notes: &mut Notes) {
     let Some(asked) = &request.reasoning else { return };
+    if !own && cx.caps.reasoning == Some(ReasoningStyle::None) {
+        return notes.push(dropped("reasoning effort"));
+    }
     out.key("thinkingConfig").object();
     if own {
         if let Some(budget) = asked.budget {
@@ -162,11 +166,7 @@ fn tools(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut Not
             out.object().key("name").str(&tool.name).opt_str("description", tool.description.as_ref());
             let older = own && tool.extra.iter().any(|(key, _)| key.is("parameters"));
             match (&tool.schema, &tool.kind) {
-                (_, ToolKind::Custom(_)) => {
-                    let text =
-                        r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#;
-                    out.key("parametersJsonSchema").raw(text);
-                }
+                (_, ToolKind::Custom(_)) => drop(out.key("parametersJsonSchema").raw(FREE_INPUT)),
                 (Some(_), _) if older => {}
                 (Some(schema), _) if own => drop(out.key("parametersJsonSchema").json(schema)),
                 (Some(schema), _) => {
@@ -193,12 +193,7 @@ fn tools(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut Not
             ToolKind::WebSearch(_) => {
                 out.object().key("googleSearch").object().end_object().end_object();
             }
-            ToolKind::Server(_) => {
-                let name = tool.name.decode();
-                let message =
-                    format!("tool \"{name}\" is run by its vendor; wire \"{NAME}\" has no such tool");
-                return Err(WireError::incapable("unsupported_tool", format!("/tools/{name}"), message));
-            }
+            ToolKind::Server(_) => return Err(no_tool(NAME, tool)),
             _ => {}
         }
     }
@@ -230,7 +225,13 @@ fn tool_config(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &m
         names.iter().for_each(|n| _ = out.str(n));
         out.end_array();
     }
-    out.end_object().end_object();
+    out.end_object();
+    for (key, value) in request.extra.iter().filter(|_| own) {
+        if let Some(name) = key.decode().strip_prefix("toolConfig/") {
+            out.key(name).json(value);
+        }
+    }
+    out.end_object();
 }
 
 fn write_system(system: &[Turn<'_>], own: bool, out: &mut JsonWriter) -> Result<(), WireError> {

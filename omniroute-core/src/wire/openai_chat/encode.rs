@@ -1,10 +1,13 @@
 //! Writes streams.
 
 use super::reply::{finish_word, write_detail, write_usage};
+use super::turn::write_seal;
 use crate::diagnostic::Diagnostic;
 use crate::hub::{CallKind, Delta, ErrorBody, Event, PartKind, Start, Stop, Usage, WriteContext};
 use crate::wire::StreamWriter;
+use crate::wire::common::left_out;
 use crate::wire::json::JsonWriter;
+use crate::wire::lost::Remarks;
 use crate::wire::read::write_error_member;
 
 /// Writes chunks of a chat completion.
@@ -20,7 +23,7 @@ pub(super) struct ChatWriter {
     hide_reasoning: bool,
     ids: u64,
     model: String,
-    notes: Vec<Diagnostic>,
+    notes: Remarks,
 }
 
 /// A part that is being written.
@@ -54,7 +57,7 @@ impl ChatWriter {
             hide_reasoning: cx.options.hide_reasoning,
             ids: cx.ids,
             model: cx.model.clone().unwrap_or_default(),
-            notes: Vec::new(),
+            notes: Remarks::default(),
         }
     }
 
@@ -142,10 +145,7 @@ impl ChatWriter {
                 json.key("tool_calls").array().object().key("index").number(index).key("id").text(id);
                 json.key("type").text(word).key(word).object().key("name").text(name).key(text).text("");
                 json.end_object();
-                if let Some(seal) = seal.as_ref().filter(|s| s.issuer == crate::hub::Issuer::Gemini) {
-                    json.key("extra_content").object().key("google").object();
-                    json.key("thought_signature").str(&seal.data).end_object().end_object();
-                }
+                write_seal(seal.as_ref(), json);
                 json.end_object().end_array();
             };
             self.chunk(choice, out, fill, None);
@@ -179,8 +179,7 @@ impl ChatWriter {
             (Delta::Seal(seal), Key::Call(index, _)) if seal.issuer == crate::hub::Issuer::Gemini => {
                 let fill = |json: &mut JsonWriter| {
                     json.key("tool_calls").array().object().key("index").number(index);
-                    json.key("extra_content").object().key("google").object();
-                    json.key("thought_signature").str(&seal.data).end_object().end_object();
+                    write_seal(Some(seal), json);
                     json.end_object().end_array();
                 };
                 self.chunk(choice, out, fill, None);
@@ -232,10 +231,7 @@ impl ChatWriter {
     }
 
     fn note(&mut self) {
-        if self.notes.is_empty() {
-            let action = "not told: chunks have no such member";
-            self.notes.push(Diagnostic::new("reply_field_dropped", "/choices/delta", action));
-        }
+        self.notes.push(left_out("choices/delta"));
     }
 }
 
@@ -245,6 +241,7 @@ fn call_words(kind: CallKind) -> (&'static str, &'static str) {
 
 impl StreamWriter for ChatWriter {
     fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.notes.extras(event);
         match event {
             Event::Start(start) => self.start(start),
             Event::PartStart { choice, part, kind } => self.part_start(*choice, *part, kind, out),
@@ -260,6 +257,6 @@ impl StreamWriter for ChatWriter {
     }
 
     fn notes(&mut self) -> Vec<Diagnostic> {
-        std::mem::take(&mut self.notes)
+        self.notes.take()
     }
 }

@@ -11,7 +11,6 @@ mod write;
 
 pub(super) use media::write_address;
 pub(super) use message::source_of;
-pub(super) use reply::{correct, empty, is_blank, left_out};
 pub(super) use request::thinking_of;
 pub(super) use write::thinking_word;
 

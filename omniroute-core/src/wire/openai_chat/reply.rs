@@ -9,10 +9,12 @@ use crate::hub::{
     Choice, Extra, Issuer, Json, Part, Reply, Seal, Spelling, Stop, StopReason, Str, Text, Thought, Usage,
     WriteContext,
 };
+use crate::wire::common::{correct, empty, is_blank, is_unfinished, left_out, unfinished};
 use crate::wire::fields::{array, root_object};
 use crate::wire::json::JsonWriter;
+use crate::wire::lost::foreign_reply;
 use crate::wire::read::{count, json, pick, string, structured, take};
-use crate::wire::{Read, WireError, Written, is_unfinished, unfinished};
+use crate::wire::{Read, WireError, Written};
 
 pub(super) fn read(doc: &Doc) -> Result<Read<Reply<'_>>, WireError> {
     let root = root_object(doc)?;
@@ -34,10 +36,6 @@ pub(super) fn read(doc: &Doc) -> Result<Read<Reply<'_>>, WireError> {
         return Err(empty());
     }
     Ok(Read::clean(out))
-}
-
-pub(in crate::wire) fn empty() -> WireError {
-    WireError::Vendor(Box::new(crate::hub::ErrorBody::own("empty_reply", "the answer has no content")))
 }
 
 fn choice(doc: &Doc, node: NodeId, at: usize) -> Result<Choice<'_>, WireError> {
@@ -62,30 +60,6 @@ fn choice(doc: &Doc, node: NodeId, at: usize) -> Result<Choice<'_>, WireError> {
     correct(&mut stop, &turn.parts);
     let index = count(doc, index).and_then(|n| u32::try_from(n).ok()).unwrap_or(at as u32);
     Ok(Choice { index, turn, stop, logprobs: json(doc, logprobs), extra })
-}
-
-/// What says nothing: an empty text, or an unsigned thought without words.
-pub(in crate::wire) fn is_blank(part: &Part<'_>) -> bool {
-    match part {
-        Part::Text(text) | Part::Refusal(text) => text.text.is_empty() && text.seal.is_none(),
-        Part::Thought(thought) => {
-            thought.seal.is_none() && thought.extra.is_empty() && thought.text.iter().all(Str::is_empty)
-        }
-        _ => false,
-    }
-}
-
-/// What a vendor says and what it sent must agree.
-pub(in crate::wire) fn correct(stop: &mut Option<Stop<'_>>, parts: &[Part<'_>]) {
-    let calls = parts.iter().any(|p| matches!(p, Part::Call(_)));
-    let refused = parts.iter().any(|p| matches!(p, Part::Refusal(_)));
-    if let Some(stop) = stop.as_mut().filter(|s| s.reason == StopReason::Stop) {
-        if calls {
-            stop.reason = StopReason::ToolCalls;
-        } else if refused {
-            stop.reason = StopReason::Refusal;
-        }
-    }
 }
 
 pub(super) fn stop_of(word: &Str<'_>) -> Stop<'static> {
@@ -185,18 +159,10 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
     if own {
         out.extra(&reply.extra);
     } else {
-        notes.extend(reply.extra.iter().map(|(key, _)| left_out(&key.decode())));
+        foreign_reply(reply, &mut notes);
     }
     out.end_object();
     Ok(Written { body: out.finish().into(), notes })
-}
-
-pub(in crate::wire) fn left_out(key: &str) -> Diagnostic {
-    Diagnostic::new(
-        "reply_field_dropped",
-        format!("/{key}"),
-        "not told: the client's wire has no such member",
-    )
 }
 
 fn write_choice(

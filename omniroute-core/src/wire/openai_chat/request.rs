@@ -4,6 +4,7 @@ use super::PARAMS;
 use super::message::{NAME, read_message};
 use crate::doc::{Doc, Kind, NodeId};
 use crate::hub::{Extra, Json, Output, Reasoning, Request, Str, Thinking, Tool, ToolChoice, ToolKind};
+use crate::wire::common::sort_members;
 use crate::wire::fields::{array, expect, fields, root_object};
 use crate::wire::read::{boolean, cache_mark, chars, is, json, pick, string, take};
 use crate::wire::{Read, WireError};
@@ -30,12 +31,7 @@ pub(super) fn read(doc: &Doc) -> Result<Read<Request<'_>>, WireError> {
         fields(doc, root, ["messages", "model"], rest, |key, value| others.push((key, value)))?;
     let [tools, functions, choice, call, stream, options, format, effort, reasoning, thinking, web, cache] =
         found.map(|n| n.filter(|n| doc.kind(*n) != Kind::Null));
-    for (key, value) in others.into_iter().filter(|(_, v)| doc.kind(*v) != Kind::Null) {
-        match PARAMS.param(key) {
-            Some(param) if out.param(param).is_none() => out.params.push((param, Json::at(doc, value))),
-            _ => out.extra.push((Str::Literal(key), Json::at(doc, value))),
-        }
-    }
+    sort_members(doc, others, &PARAMS, &mut out);
     out.model = string(doc, model);
     out.stream = boolean(doc, stream);
     out.stream_usage = options.and_then(|o| boolean(doc, doc.get(o, "include_usage")));

@@ -3,10 +3,8 @@
 use super::message::{citation, detail};
 use super::reply::{read, read_usage, stop_of};
 use crate::doc::{Doc, Kind, NodeId};
-use crate::hub::{
-    CallKind, Delta, ErrorBody, Json, PartKind, Reply, Seal, Spelling, Start, Stop, StopReason,
-};
-use crate::wire::read::{chars, count, error_body, json, pick, string, structured};
+use crate::hub::{CallKind, Delta, Json, PartKind, Reply, Seal, Spelling, Start, Stop, StopReason};
+use crate::wire::read::{chars, count, json, pick, string, structured};
 use crate::wire::{Decoder, Sink, WireError};
 
 /// Most calls of one choice that may be open.
@@ -41,20 +39,8 @@ struct Open {
 impl Decoder for ChatDecoder {
     fn event(&mut self, name: Option<&str>, doc: &Doc, sink: &mut Sink) {
         let root = doc.root();
-        let names = [
-            "choices",
-            "error",
-            "usage",
-            "id",
-            "model",
-            "created",
-            "service_tier",
-            "x_groq",
-            "object",
-            "message",
-        ];
-        let [choices, error, usage, id, model, created, ..] = pick(doc, root, names);
-        let [.., group, object, message] = pick(doc, root, names);
+        let names = ["choices", "error", "usage", "id", "model", "created", "x_groq", "object", "message"];
+        let [choices, error, usage, id, model, created, group, object, message] = pick(doc, root, names);
         let failed = error.is_some() || name == Some("error");
         if failed || (choices.is_none() && (message.is_some() || is_error(doc, object))) {
             return sink.error(structured(doc, root));
@@ -115,10 +101,6 @@ impl Decoder for ChatDecoder {
 
     fn whole<'d>(&self, doc: &'d Doc) -> Result<Reply<'d>, WireError> {
         read(doc).map(|read| read.value)
-    }
-
-    fn failure(&self, body: &[u8]) -> ErrorBody {
-        ErrorBody { status: None, ..error_body(200, body) }
     }
 }
 
@@ -330,7 +312,7 @@ impl State {
 
     fn end(&mut self, stop: Stop<'static>, sink: &mut Sink) {
         if self.calls.iter().any(|c| c.part.is_none()) {
-            sink.note("nameless_call_dropped", "/choices", "a call without a name is not told");
+            sink.nameless();
         }
         sink.stop(self.index, stop);
     }

@@ -5,8 +5,9 @@ use super::message::NAME;
 use crate::conversation::Role;
 use crate::diagnostic::Diagnostic;
 use crate::hub::{
-    Answer, Arguments, Call, CallKind, Issuer, Media, Part, Spelling, Text, Thought, Turn, WriteContext,
+    Answer, Arguments, Call, CallKind, Issuer, Media, Part, Seal, Spelling, Text, Thought, Turn, WriteContext,
 };
+use crate::wire::common::no_part;
 use crate::wire::json::JsonWriter;
 use crate::wire::normal::is_opaque;
 use crate::wire::read::write_cache_mark;
@@ -138,7 +139,7 @@ fn content(
     match parts.as_slice() {
         [] if has_calls || (apart && turn.parts.iter().any(|p| refusal(&p))) => drop(out.null()),
         [] => drop(out.text("")),
-        [Part::Text(text)] if turn.plain || (!own && bare(text)) => drop(out.str(&text.text)),
+        [Part::Text(text)] if turn.plain || !own => drop(out.str(&text.text)),
         parts if cx.quirks.plain_content && parts.iter().all(|p| matches!(p, Part::Text(_))) => {
             let gap = "\n\n".into();
             let texts = parts.iter().filter_map(|p| if let Part::Text(t) = p { Some(&t.text) } else { None });
@@ -166,10 +167,6 @@ fn content(
     Ok(())
 }
 
-fn bare(text: &Text<'_>) -> bool {
-    text.cache.is_none() || text.extra.is_empty()
-}
-
 pub(super) fn annotations(text: &Text<'_>, out: &mut JsonWriter) {
     if !text.citations.is_empty() {
         out.key("annotations").array();
@@ -195,10 +192,7 @@ fn write_part(part: &Part<'_>, own: bool, pointer: &str, out: &mut JsonWriter) -
             out.json(&opaque.raw);
             Ok(())
         }
-        _ => {
-            let message = format!("a content part of another wire has no form on wire \"{NAME}\"");
-            Err(WireError::incapable("unsupported_content_part", pointer, message))
-        }
+        _ => Err(no_part(NAME, pointer)),
     }
 }
 
@@ -233,14 +227,19 @@ pub(super) fn write_call(call: &Call<'_>, own: bool, fitted: bool, out: &mut Jso
     out.key("name").str(&call.name).key(if custom { "input" } else { "arguments" });
     arguments(call, out);
     out.end_object();
-    if let Some(seal) = call.seal.as_ref().filter(|s| s.issuer == Issuer::Gemini) {
-        out.key("extra_content").object().key("google").object();
-        out.key("thought_signature").str(&seal.data).end_object().end_object();
-    }
+    write_seal(call.seal.as_ref(), out);
     if own {
         out.extra(&call.extra);
     }
     out.end_object();
+}
+
+/// A signature on a call, as the one vendor has it whose calls are signed.
+pub(super) fn write_seal(seal: Option<&Seal<'_>>, out: &mut JsonWriter) {
+    if let Some(seal) = seal.filter(|s| s.issuer == Issuer::Gemini) {
+        out.key("extra_content").object().key("google").object();
+        out.key("thought_signature").str(&seal.data).end_object().end_object();
+    }
 }
 
 fn arguments(call: &Call<'_>, out: &mut JsonWriter) {
@@ -304,7 +303,7 @@ fn result<'a, 'd>(
         out.extra(&turn.extra);
     }
     out.end_object();
-    if let Some((_, _)) = moved.last().filter(|(a, _)| std::ptr::eq(*a, answer)) {
+    if moved.last().is_some_and(|(a, _)| std::ptr::eq(*a, answer)) {
         let action = "images of a tool result are sent in a message of the user";
         notes.push(Diagnostic::new("tool_result_media_moved", "/messages", action));
     }

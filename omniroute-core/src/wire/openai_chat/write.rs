@@ -5,24 +5,22 @@ use super::message::NAME;
 use super::turn::write_turn;
 use crate::diagnostic::Diagnostic;
 use crate::hub::{
-    Answer, Call, Output, Param, Part, Reasoning, Request, Text, Thinking, Tool, ToolChoice, ToolKind, Turn,
-    WriteContext,
+    Answer, Call, Output, Param, Part, Reasoning, ReasoningStyle, Request, Text, Thinking, Tool, ToolChoice,
+    ToolKind, Turn, WriteContext,
 };
+use crate::wire::common::{dropped, no_tool, write_model};
 use crate::wire::effort::word;
 use crate::wire::json::JsonWriter;
 use crate::wire::normal::{join_items, merge, pair};
 use crate::wire::read::write_cache_mark;
-use crate::wire::{WireError, Written, dropped, foreign_extras, ids};
+use crate::wire::{WireError, Written, foreign_extras, ids};
 
 pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
     let mut notes = Vec::new();
     let mut out = JsonWriter::with_capacity(64 << 10);
     let own = request.wire == NAME;
     out.object();
-    match (&cx.model, &request.model) {
-        (Some(model), _) => drop(out.key("model").text(model)),
-        (None, model) => drop(out.opt_str("model", model.as_ref())),
-    }
+    write_model(request, cx, &mut out);
     params(request, cx, &mut out, &mut notes)?;
     reasoning(request, cx, &mut out, &mut notes);
     if let Some(output) = &request.output {
@@ -116,6 +114,9 @@ fn reasoning(request: &Request<'_>, cx: &WriteContext, out: &mut JsonWriter, not
     if request.wire == NAME {
         return as_spelled(asked, out);
     }
+    if cx.caps.reasoning == Some(ReasoningStyle::None) {
+        return notes.push(dropped("reasoning effort"));
+    }
     let (word, changed) = word(asked, &cx.caps);
     if let Some(word) = word {
         out.key("reasoning_effort").text(&word);
@@ -123,7 +124,6 @@ fn reasoning(request: &Request<'_>, cx: &WriteContext, out: &mut JsonWriter, not
             notes.push(Diagnostic::new("param_clamped", "/reasoning", format!("sent as effort {word}")));
         }
     }
-    notes.extend(asked.extra.iter().map(|(key, _)| dropped(&format!("reasoning/{}", key.decode()))));
 }
 
 fn as_spelled(asked: &Reasoning<'_>, out: &mut JsonWriter) {
@@ -200,9 +200,7 @@ fn write_tool(tool: &Tool<'_>, from: &str, out: &mut JsonWriter) -> Result<(), W
     let own = from == NAME;
     if let ToolKind::Server(raw) = &tool.kind {
         if !own {
-            let name = tool.name.decode();
-            let message = format!("tool \"{name}\" is run by its vendor; wire \"{NAME}\" has no such tool");
-            return Err(WireError::incapable("unsupported_tool", format!("/tools/{name}"), message));
+            return Err(no_tool(NAME, tool));
         }
         out.json(raw);
         return Ok(());

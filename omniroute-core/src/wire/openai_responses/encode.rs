@@ -4,7 +4,9 @@ use super::reply::{head, made_id, status_of, tail, write_usage};
 use super::told::Item;
 use crate::diagnostic::Diagnostic;
 use crate::hub::{CallKind, Delta, ErrorBody, Event, PartKind, Seal, Start, Stop, Usage, WriteContext};
+use crate::wire::common::left_out;
 use crate::wire::json::JsonWriter;
+use crate::wire::lost::Remarks;
 use crate::wire::{StreamWriter, seal};
 
 /// Longest answer that is kept to be told as a whole: 64 MiB.
@@ -28,7 +30,7 @@ pub(super) struct ResponseWriter {
     usage: Option<Usage>,
     stop: Option<Stop<'static>>,
     hide_reasoning: bool,
-    notes: Vec<Diagnostic>,
+    notes: Remarks,
 }
 
 impl ResponseWriter {
@@ -49,7 +51,7 @@ impl ResponseWriter {
             usage: None,
             stop: None,
             hide_reasoning: cx.options.hide_reasoning,
-            notes: Vec::new(),
+            notes: Remarks::default(),
         }
     }
 
@@ -183,7 +185,7 @@ impl ResponseWriter {
             }
             (PartKind::Thought { .. }, Delta::Text(text)) => {
                 if item.text.is_empty() {
-                    self.paragraph(&item, out);
+                    self.paragraph(&item, 0, out);
                 }
                 let number = item.text.len().saturating_sub(1);
                 self.of_item("response.reasoning_summary_text.delta", &item, out, |json| {
@@ -193,9 +195,9 @@ impl ResponseWriter {
             (PartKind::Thought { .. }, Delta::Paragraph) => {
                 self.end_paragraph(&item, out);
                 item.text.push(String::new());
-                let opened = Item { text: item.text.clone(), ..item.shell() };
-                self.paragraph_at(&opened, item.text.len() - 1, out);
+                self.paragraph(&item, item.text.len() - 1, out);
             }
+            (PartKind::Text | PartKind::Refusal, Delta::Seal(_)) => self.note(),
             (_, Delta::Seal(seal)) => item.seal = Some(seal.clone()),
             (PartKind::Text, Delta::Logprobs(list)) => {
                 let inner = list.raw().trim().trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -224,16 +226,15 @@ impl ResponseWriter {
                     Some(last) => last.push_str(text),
                     None => item.text.push(text.clone()),
                 }
+            } else {
+                let action = "not told again as a whole: longer than 64 MiB";
+                self.notes.push(Diagnostic::new("reply_field_dropped", "/output/whole", action));
             }
         }
         self.open.insert(at, item);
     }
 
-    fn paragraph(&mut self, item: &Item, out: &mut Vec<u8>) {
-        self.paragraph_at(item, 0, out);
-    }
-
-    fn paragraph_at(&mut self, item: &Item, number: usize, out: &mut Vec<u8>) {
+    fn paragraph(&mut self, item: &Item, number: usize, out: &mut Vec<u8>) {
         self.of_item("response.reasoning_summary_part.added", item, out, |json| {
             json.key("summary_index").number(number).key("part").object();
             json.key("type").text("summary_text").key("text").text("").end_object();
@@ -321,10 +322,7 @@ impl ResponseWriter {
     }
 
     fn note(&mut self) {
-        if self.notes.is_empty() {
-            let action = "not told: this wire's streams have no such member";
-            self.notes.push(Diagnostic::new("reply_field_dropped", "/output", action));
-        }
+        self.notes.push(left_out("output"));
     }
 }
 
@@ -339,6 +337,7 @@ fn call_event(kind: CallKind, end: &str) -> &'static str {
 
 impl StreamWriter for ResponseWriter {
     fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.notes.extras(event);
         match event {
             Event::Start(start) => self.start(start, out),
             Event::PartStart { choice: 0, part, kind } => self.part_start(*part, kind, out),
@@ -355,6 +354,6 @@ impl StreamWriter for ResponseWriter {
     }
 
     fn notes(&mut self) -> Vec<Diagnostic> {
-        std::mem::take(&mut self.notes)
+        self.notes.take()
     }
 }

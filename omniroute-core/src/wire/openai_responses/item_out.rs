@@ -6,6 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::hub::{
     Answer, Arguments, Call, CallKind, Issuer, Media, MediaKind, Part, Source, Str, Text, Thought, Turn,
 };
+use crate::wire::common::no_part;
 use crate::wire::json::JsonWriter;
 use crate::wire::openai_chat::write_address;
 use crate::wire::{WireError, ids};
@@ -21,8 +22,12 @@ pub(super) fn write_turn(
     notes: &mut Notes,
 ) -> Result<(), WireError> {
     let mut run: Vec<&Part<'_>> = Vec::new();
+    // A block beside others stands in a message, one alone is an item.
+    let inside = own && turn.parts.len() > 1;
     for part in &turn.parts {
-        if matches!(part, Part::Text(_) | Part::Refusal(_) | Part::Media(_)) {
+        if matches!(part, Part::Text(_) | Part::Refusal(_) | Part::Media(_))
+            || (inside && matches!(part, Part::Opaque(_)))
+        {
             run.push(part);
             continue;
         }
@@ -40,14 +45,7 @@ pub(super) fn write_turn(
                 }
             }
             Part::Opaque(opaque) if own || opaque.wire == NAME => drop(out.json(&opaque.raw)),
-            _ => {
-                let message = format!("a content part of another wire has no form on wire \"{NAME}\"");
-                return Err(WireError::incapable(
-                    "unsupported_content_part",
-                    format!("/input/{at}"),
-                    message,
-                ));
-            }
+            _ => return Err(no_part(NAME, &format!("/input/{at}"))),
         }
     }
     if !run.is_empty() || turn.parts.is_empty() {
@@ -105,10 +103,7 @@ fn write_part(
         }
         Part::Media(media) => return write_media(media, own, pointer, out),
         Part::Opaque(opaque) if own => drop(out.json(&opaque.raw)),
-        _ => {
-            let message = format!("a content part of another wire has no form on wire \"{NAME}\"");
-            return Err(WireError::incapable("unsupported_content_part", pointer, message));
-        }
+        _ => return Err(no_part(NAME, pointer)),
     }
     Ok(())
 }

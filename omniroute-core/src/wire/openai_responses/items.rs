@@ -45,6 +45,10 @@ fn message(doc: &Doc, node: NodeId) -> Result<Turn<'_>, DocError> {
         return Ok(Turn { item: true, ..Turn::new(Role::User, vec![opaque(doc, node)]) });
     };
     let (parts, plain) = content_of(doc, content)?;
+    if matches!(parts.as_slice(), [Part::Opaque(_)]) {
+        // Nothing in it is known: the message is kept as a whole.
+        return Ok(Turn { item: true, ..Turn::new(role, vec![opaque(doc, node)]) });
+    }
     Ok(Turn {
         plain,
         item: true,

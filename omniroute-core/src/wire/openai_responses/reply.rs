@@ -9,11 +9,12 @@ use crate::hub::{
     Choice, Extra, Issuer, Json, Part, Reply, Seal, Stop, StopReason, Str, Text, Thought, Turn, Usage,
     WriteContext,
 };
+use crate::wire::common::{empty, is_blank, is_unfinished, left_out, unfinished};
 use crate::wire::fields::{array, root_object};
 use crate::wire::json::JsonWriter;
-use crate::wire::openai_chat::{empty, is_blank, left_out};
+use crate::wire::lost::foreign_reply;
 use crate::wire::read::{count, is, json, pick, string, structured, take};
-use crate::wire::{Read, WireError, Written, is_unfinished, seal, unfinished};
+use crate::wire::{Read, WireError, Written, seal};
 
 /// Names under which a text remembers the message item it stands in.
 const OF_ITEM: [&str; 3] = ["item/id", "item/status", "item/phase"];
@@ -199,7 +200,7 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
         out.extra(&reply.extra);
     } else {
         tail(&mut out);
-        notes.extend(reply.extra.iter().map(|(key, _)| left_out(&key.decode())));
+        foreign_reply(reply, &mut notes);
     }
     out.end_object();
     Ok(Written { body: out.finish().into(), notes })

@@ -7,6 +7,7 @@ use crate::doc::{Doc, Kind, NodeId, Rule};
 use crate::hub::{
     Extra, Json, Output, Param, Part, Reasoning, Request, Seal, Str, Text, Tool, ToolChoice, ToolKind, Turn,
 };
+use crate::wire::common::sort_members;
 use crate::wire::fields::{error, fields, root_object};
 use crate::wire::read::{boolean, chars, is, json, pick, string, take};
 use crate::wire::seal::open;
@@ -21,12 +22,7 @@ pub(super) fn read(doc: &Doc) -> Result<Read<Request<'_>>, WireError> {
         fields(doc, root, ["input", "model"], rest, |key, value| others.push((key, value)))?;
     let [tools, choice, instructions, text, reasoning, stream, _] =
         found.map(|n| n.filter(|n| doc.kind(*n) != Kind::Null));
-    for (key, value) in others.into_iter().filter(|(_, v)| doc.kind(*v) != Kind::Null) {
-        match PARAMS.param(key) {
-            Some(param) if out.param(param).is_none() => out.params.push((param, Json::at(doc, value))),
-            _ => out.extra.push((Str::Literal(key), Json::at(doc, value))),
-        }
-    }
+    sort_members(doc, others, &PARAMS, &mut out);
     let wanted = |list: &Json<'_>| list.raw().contains("\"message.output_text.logprobs\"");
     if out.param(Param::Include).is_some_and(wanted) {
         out.params.push((Param::Logprobs, Json::of("true")));

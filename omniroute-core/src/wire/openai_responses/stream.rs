@@ -3,10 +3,8 @@
 use super::items::{call, citation, opaque, thought};
 use super::reply::{read, read_usage, stop_of};
 use crate::doc::{Doc, Kind, NodeId};
-use crate::hub::{
-    CallKind, Delta, ErrorBody, Json, Part, PartKind, Reply, Spelling, Start, Stop, StopReason,
-};
-use crate::wire::read::{chars, count, error_body, json, pick, structured};
+use crate::hub::{CallKind, Delta, Json, Part, PartKind, Reply, Spelling, Start, Stop, StopReason};
+use crate::wire::read::{chars, count, json, pick, structured};
 use crate::wire::{Decoder, Sink, WireError};
 
 /// Most items of an answer.
@@ -105,10 +103,6 @@ impl Decoder for ResponseDecoder {
 
     fn whole<'d>(&self, doc: &'d Doc) -> Result<Reply<'d>, WireError> {
         read(doc).map(|read| read.value)
-    }
-
-    fn failure(&self, body: &[u8]) -> ErrorBody {
-        ErrorBody { status: None, ..error_body(200, body) }
     }
 }
 

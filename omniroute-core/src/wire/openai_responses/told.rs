@@ -19,19 +19,6 @@ pub(super) struct Item {
 }
 
 impl Item {
-    pub(super) fn shell(&self) -> Item {
-        Item {
-            part: self.part,
-            index: self.index,
-            id: self.id.clone(),
-            kind: self.kind.clone(),
-            text: Vec::new(),
-            seal: None,
-            logprobs: Vec::new(),
-            annotations: Vec::new(),
-        }
-    }
-
     /// No arguments are an empty object.
     pub(super) fn arguments(&self) -> &str {
         match self.text.first() {

@@ -5,11 +5,14 @@ use super::item_out::write_turn;
 use super::items::NAME;
 use crate::conversation::Role;
 use crate::diagnostic::Diagnostic;
-use crate::hub::{Output, Param, Part, Request, Text, Tool, ToolChoice, ToolKind, Turn, WriteContext};
+use crate::hub::{
+    Output, Param, Part, ReasoningStyle, Request, Text, Tool, ToolChoice, ToolKind, Turn, WriteContext,
+};
+use crate::wire::common::{NO_INPUT, dropped, no_tool, write_model};
 use crate::wire::effort::word;
 use crate::wire::json::JsonWriter;
 use crate::wire::normal::pair;
-use crate::wire::{WireError, Written, dropped, foreign_extras};
+use crate::wire::{WireError, Written, foreign_extras};
 
 type Notes = Vec<Diagnostic>;
 
@@ -18,10 +21,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     let own = request.wire == NAME;
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
-    match (&cx.model, &request.model) {
-        (Some(model), _) => drop(out.key("model").text(model)),
-        (None, model) => drop(out.opt_str("model", model.as_ref())),
-    }
+    write_model(request, cx, &mut out);
     PARAMS.write(request, cx, &mut out, &mut notes)?;
     limit(request, cx, own, &mut out, &mut notes);
     if !own {
@@ -78,6 +78,9 @@ fn reasoning(request: &Request<'_>, cx: &WriteContext, own: bool, out: &mut Json
         out.opt_str("summary", asked.summary.as_ref()).extra(&asked.extra).end_object();
         return;
     }
+    if cx.caps.reasoning == Some(ReasoningStyle::None) {
+        return notes.push(dropped("reasoning effort"));
+    }
     let (word, changed) = word(asked, &cx.caps);
     if changed {
         notes.push(Diagnostic::new("param_clamped", "/reasoning effort", "sent as a nearby word"));
@@ -133,12 +136,7 @@ fn tools(request: &Request<'_>, own: bool, out: &mut JsonWriter) -> Result<(), W
         match &tool.kind {
             ToolKind::Server(raw) | ToolKind::WebSearch(raw) if own => drop(out.json(raw)),
             ToolKind::WebSearch(_) => drop(out.object().key("type").text("web_search").end_object()),
-            ToolKind::Server(_) => {
-                let name = tool.name.decode();
-                let message =
-                    format!("tool \"{name}\" is run by its vendor; wire \"{NAME}\" has no such tool");
-                return Err(WireError::incapable("unsupported_tool", format!("/tools/{name}"), message));
-            }
+            ToolKind::Server(_) => return Err(no_tool(NAME, tool)),
             ToolKind::Function => write_tool(tool, own, out),
             ToolKind::Custom(format) => {
                 out.object().key("type").text("custom").key("name").str(&tool.name);
@@ -158,7 +156,7 @@ fn write_tool(tool: &Tool<'_>, own: bool, out: &mut JsonWriter) {
     match &tool.schema {
         Some(schema) => drop(out.key("parameters").json(schema)),
         None if own => {}
-        None => drop(out.key("parameters").raw(r#"{"type":"object","properties":{}}"#)),
+        None => drop(out.key("parameters").raw(NO_INPUT)),
     }
     match (own, tool.strict) {
         (true, strict) => drop(out.opt_bool("strict", strict)),

@@ -24,7 +24,9 @@ pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     shards: Box<[Mutex<Shard>]>,
     version: AtomicU64,
+    /// What was told last, and by how much the wall clock was ahead of the monotonic one at most, ms.
     time: AtomicI64,
+    offset: AtomicI64,
     records: AtomicUsize,
     dropped: AtomicU64,
     max_records: usize,
@@ -56,6 +58,7 @@ impl MemoryStore {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             version: AtomicU64::new(0),
             time: AtomicI64::new(i64::MIN),
+            offset: AtomicI64::new(i64::MIN),
             records: AtomicUsize::new(0),
             dropped: AtomicU64::new(0),
             max_records: 4_000_000,
@@ -93,9 +96,17 @@ impl MemoryStore {
         }
     }
 
+    /// Never back, and never still: where the wall clock is set back, the other one carries the time on.
     fn now(&self) -> i64 {
-        let wall = self.clock.now().wall.0;
-        wall.max(self.time.fetch_max(wall, Ordering::Relaxed))
+        let read = self.clock.now();
+        let passed = i64::try_from(read.mono.0 / 1_000_000).unwrap_or(i64::MAX);
+        let offset = read.wall.0.saturating_sub(passed);
+        let mut most = self.offset.load(Ordering::Relaxed);
+        if offset > most {
+            most = offset.max(self.offset.fetch_max(offset, Ordering::Relaxed));
+        }
+        let time = passed.saturating_add(most);
+        time.max(self.time.fetch_max(time, Ordering::Relaxed))
     }
 
     fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {

@@ -4,7 +4,9 @@ use bytes::Bytes;
 use std::time::Duration;
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use omniroute_core::testing::VirtualClock;
+use omniroute_core::{Moment, Mono};
 
 use super::*;
 
@@ -52,6 +54,43 @@ fn expired_is_absent_to_every_call() {
     let changes = [put(9, None, None)];
     let late = store.commit(&changes, Some(UnixMs(9)), Durability::Relaxed).now_or_never();
     assert_eq!(late.unwrap().unwrap().0, Commit::TooLate);
+}
+
+/// Shows what it is told.
+#[derive(Debug, Default)]
+struct SetClock(Mutex<Moment>);
+
+impl SetClock {
+    fn set(&self, mono_ms: u64, wall: i64) {
+        *self.0.lock().unwrap() = Moment { mono: Mono(mono_ms * 1_000_000), wall: UnixMs(wall) };
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Moment {
+        *self.0.lock().unwrap()
+    }
+
+    fn sleep_until(&self, _: Mono) -> BoxFuture<'static, ()> {
+        std::future::pending().boxed()
+    }
+}
+
+#[test]
+fn a_wall_clock_that_is_set_back_does_not_hold_up_what_ends() {
+    let clock = Arc::new(SetClock::default());
+    let store = MemoryStore::new(clock.clone());
+    let hour = 3_600_000;
+    clock.set(5, hour);
+    commit(&store, &[put(1, None, Some(hour + 30_000))]);
+    clock.set(1_005, 1_000);
+    let time = |store: &MemoryStore| store.get(&[]).now_or_never().unwrap().unwrap().1;
+    assert_eq!(time(&store), UnixMs(hour + 1_000));
+    assert!(get(&store, 1).is_some());
+    clock.set(30_005, 30_000);
+    assert_eq!((get(&store, 1), time(&store)), (None, UnixMs(hour + 30_000)));
+    clock.set(31_005, 2 * hour);
+    assert_eq!(time(&store), UnixMs(2 * hour), "forward it is followed");
 }
 
 #[test]

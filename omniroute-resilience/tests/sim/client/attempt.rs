@@ -139,14 +139,15 @@ impl Running<'_> {
                 Cause::Failure(self.attempt, failure.kind, blame)
             }
         };
+        let failed = failure.as_ref().is_some_and(|failure| !failure.origin_local);
         outcome.failure = failure;
         self.end_call(outcome.failure.is_none());
         // What the report began is finished by others if this future is dropped; the fact is the same.
         let attempt = self.attempt;
         let work = self.scene.caused(cause, async move { permit.report(outcome).await });
-        let mut noted = Noted { scene: self.scene, attempt, done: false };
+        let mut noted = Noted { scene: self.scene, attempt, failed, done: false };
         work.await;
-        noted.note();
+        noted.note(true);
     }
 
     fn end_call(&mut self, content: bool) {
@@ -172,20 +173,25 @@ impl Drop for Running<'_> {
 struct Noted<'a> {
     scene: &'a Scene,
     attempt: Attempt,
+    /// It told of a failure that is not our own.
+    failed: bool,
     done: bool,
 }
 
 impl Noted<'_> {
-    fn note(&mut self) {
+    fn note(&mut self, reported: bool) {
         self.done = true;
-        self.scene.log.note(What::Settled { attempt: self.attempt, reported: true });
+        if self.failed {
+            self.scene.log.lock().watch.failed(self.scene.time.ms(), &self.attempt, reported);
+        }
+        self.scene.log.note(What::Settled { attempt: self.attempt, reported });
     }
 }
 
 impl Drop for Noted<'_> {
     fn drop(&mut self) {
         if !self.done {
-            self.scene.log.note(What::Settled { attempt: self.attempt, reported: false });
+            self.note(false);
         }
     }
 }

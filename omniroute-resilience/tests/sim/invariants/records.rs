@@ -66,7 +66,7 @@ impl Watch {
                     if (alive || blame.status == 529) && up && old.state < 2 {
                         self.broke("I-11", fact.at, say("a refusal counted"));
                     }
-                    if blame.local && up {
+                    if blame.local && up && !self.paid(Who::Breaker(who)) {
                         self.broke("I-12", fact.at, say("our own failure counted"));
                     }
                 }
@@ -138,7 +138,7 @@ impl Watch {
         if worse {
             self.punished.insert(who);
         }
-        self.guilt(fact, worse, shrank, cause, &say);
+        self.guilt(fact, Who::Account(who), (worse, shrank), cause, &say);
     }
 
     pub(crate) fn lock(&mut self, fact: &Fact, who: Who, old: LockSeen, new: LockSeen, cause: Cause) {
@@ -170,7 +170,8 @@ impl Watch {
             }
             _ => {}
         }
-        self.guilt(fact, new.until > old.until || new.count > old.count, shrank, cause, &say);
+        let worse = new.until > old.until || new.count > old.count;
+        self.guilt(fact, who, (worse, shrank), cause, &say);
     }
 
     /// A level or count rises by one, and only by an attempt that began after the last change.
@@ -203,13 +204,13 @@ impl Watch {
     pub(crate) fn guilt(
         &mut self,
         fact: &Fact,
-        worse: bool,
-        better: bool,
+        who: Who,
+        (worse, better): (bool, bool),
         cause: Cause,
         say: &dyn Fn(&str) -> String,
     ) {
         match cause {
-            Cause::Failure(_, _, blame) if blame.local && worse => {
+            Cause::Failure(_, _, blame) if blame.local && worse && !self.paid(who) => {
                 self.broke("I-12", fact.at, say("our own failure counted"));
             }
             Cause::Failure(attempt, ..) | Cause::Success(attempt) | Cause::Drop(attempt)

@@ -124,7 +124,8 @@ pub(crate) fn few_refusals(_: &World, _: &Plan, report: &Report) -> Option<Strin
 }
 
 /// All but the noisy one ask for less than their share: they get it, and all alike. Turns are taken inside one
-/// process, so each is judged by itself, and a process whose neighbour's queue never empties may lose a little.
+/// process, so each is judged by itself; a process can lose every slot to a neighbour whose queue never empties for
+/// as long as a waiter waits, so a fifth of what the quiet ones ask for may run out of time.
 pub(crate) fn fair(_: &World, plan: &Plan, report: &Report) -> Option<String> {
     let (mut got, mut wanted) = (0_u64, 0_u64);
     for host in 1..=plan.hosts {

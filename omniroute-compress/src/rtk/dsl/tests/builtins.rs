@@ -22,6 +22,18 @@ fn every_file_is_right_and_tested() {
     assert_eq!(filters, FILES.len());
 }
 
+/// What is read for use stops where the tests begin: nothing of a filter may stand behind them.
+#[test]
+fn a_filter_read_without_its_tests_is_the_same() {
+    let set = FilterSet::builtin();
+    for builtin in &set.inner.builtins {
+        let (used, tested) = (builtin.entry().unwrap(), builtin.tested().unwrap());
+        let tested = FilterDef { tests: Vec::new(), ..tested.def.clone() };
+        assert_eq!(used.def, tested, "{}", builtin.file.id);
+        assert!(used.def.tests.is_empty());
+    }
+}
+
 #[test]
 fn tables_made_at_build_time_agree_with_the_files() {
     let set = FilterSet::builtin();

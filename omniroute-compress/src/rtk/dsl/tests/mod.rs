@@ -10,6 +10,7 @@ mod selection;
 mod work;
 
 use super::error::{FilterFormat, FilterSource};
+use super::model::FilterDef;
 use super::set::{FilterSet, LoadedFilters};
 use crate::rtk::kit::{Draft, Level, Output, assemble};
 

@@ -1,21 +1,23 @@
 //! Combos: named lists of steps with a strategy, checked when they are loaded and not at the first request.
 
+mod execution;
+mod step;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use omniroute_core::route::RoutingStrategy;
 
 use crate::directory::Directory;
 use crate::error::{ConfigCode, ConfigError};
-use crate::names::nearest;
-use crate::options::{OptionMap, OptionReader};
+use crate::options::{OptionMap, OptionReader, OptionValue};
 use crate::registry::{StrategyEntry, strategy};
+pub use execution::Execution;
+pub use step::StepConfig;
+pub(crate) use step::split;
 
 /// Levels of combos inside combos.
 const DEPTH: usize = 3;
-/// Longest extra text of a step, in bytes.
-const PROMPT: usize = 32 * 1_024;
 
 /// A combo as somebody wrote it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -30,57 +32,6 @@ pub struct ComboConfig {
     pub account_strategy: Option<String>,
     /// Its steps, in order.
     pub steps: Vec<StepConfig>,
-}
-
-/// A step as somebody wrote it.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct StepConfig {
-    /// `provider/model`, `provider/*`, or a model that only one provider has.
-    pub model: Option<String>,
-    /// Another combo instead of a model.
-    pub combo: Option<String>,
-    /// Share of the traffic, 0 to 100. Default: 1.
-    pub weight: Option<f64>,
-    /// Only these accounts; none: all.
-    pub accounts: Option<Vec<String>>,
-    /// What requests may ask for.
-    pub tags: Vec<String>,
-    /// Name for people.
-    pub label: Option<String>,
-    /// Extra system text; only chains use it.
-    pub prompt: Option<String>,
-    /// Opens only when every step before is out of quota.
-    pub only_on_quota_exhaustion: bool,
-}
-
-impl StepConfig {
-    /// A step of a model with the defaults.
-    pub fn model(model: &str) -> Self {
-        StepConfig { model: Some(model.to_owned()), ..StepConfig::default() }
-    }
-
-    /// A step that is another combo.
-    pub fn combo(name: &str) -> Self {
-        StepConfig { combo: Some(name.to_owned()), ..StepConfig::default() }
-    }
-}
-
-/// How attempts of a combo are made. Nothing here is decided by a strategy.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Execution {
-    /// Attempts at most.
-    pub max_attempts: u32,
-    /// More attempts at the same target, where a failure allows it.
-    pub same_target_retries: u32,
-    /// Wait between targets.
-    pub fallback_delay: Duration,
-    /// Further passes over the whole list.
-    pub set_retries: u32,
-    /// Time for one attempt.
-    pub target_timeout: Duration,
-    /// Time for the request; none: no limit.
-    pub deadline: Option<Duration>,
 }
 
 /// A checked combo.
@@ -124,9 +75,9 @@ impl Combos {
             combos.name(&config, &path, directory, &mut errors);
             for (number, step) in config.steps.iter().enumerate() {
                 let path = format!("{path}.step[{}]", number + 1);
-                check_step(step, &path, &names, directory, &mut errors, &mut combos.warnings);
+                step::check(step, &path, &names, directory, &mut errors, &mut combos.warnings);
             }
-            match build(&config, &path, &mut combos.warnings) {
+            match build(&config, &path, directory, &mut combos.warnings) {
                 Ok(combo) => {
                     combos.index.entry(combo.name.clone()).or_insert(combos.combos.len());
                     combos.combos.push(combo);
@@ -218,99 +169,40 @@ impl Combos {
     }
 }
 
-fn check_step(
-    step: &StepConfig,
+fn build(
+    config: &ComboConfig,
     path: &str,
-    names: &[String],
     directory: &dyn Directory,
-    errors: &mut Vec<ConfigError>,
     warnings: &mut Vec<String>,
-) {
-    let mut error = |code, key: &str, message: String| {
-        let path = if key.is_empty() { path.to_owned() } else { format!("{path}.{key}") };
-        errors.push(ConfigError::new(code, &path, format!("{path} {message}")));
+) -> Result<Combo, Vec<ConfigError>> {
+    let mut errors = Vec::new();
+    let mut reader = OptionReader::new(path, &config.options);
+    let execution = Execution::read(&mut reader);
+    let built = strategy(&config.strategy, &format!("{path}.strategy"))
+        .map(|entry| (entry, (entry.build)(&mut reader)))
+        .map_err(|error| errors.push(error))
+        .ok();
+    let judge = match (&built, config.options.get("judge")) {
+        (Some((entry, _)), Some(OptionValue::Text(judge))) if entry.id == "fusion" => Some(judge.as_str()),
+        (Some(_), Some(OptionValue::Text(_))) => {
+            warnings.push(format!("{path}.judge is only used by fusion"));
+            let _used = reader.text("judge");
+            None
+        }
+        _ => None,
     };
-    match (&step.model, &step.combo) {
-        (None, None) => error(ConfigCode::BadValue, "", "names neither a model nor a combo".to_owned()),
-        (Some(_), Some(_)) => error(ConfigCode::BadValue, "", "names both a model and a combo".to_owned()),
-        (None, Some(combo)) if !names.contains(combo) => {
-            let near = nearest(combo, names.iter().map(String::as_str), 1);
-            let hint = near.first().map_or_else(String::new, |name| format!("; did you mean {name:?}"));
-            error(ConfigCode::MissingReference, "combo", format!("is {combo:?}, which is no combo{hint}"));
-        }
-        (None, Some(_)) => {}
-        (Some(model), None) => match split(model, directory) {
-            Ok((provider, model)) => {
-                if &*model != "*" && directory.facts(&provider, &model).is_none() {
-                    warnings.push(format!(
-                        "{path}.model is \"{provider}/{model}\", which is not in the catalogue"
-                    ));
-                }
-                if let Some(accounts) = &step.accounts {
-                    let known = |account: &String| {
-                        directory
-                            .connections()
-                            .iter()
-                            .any(|connection| connection.provider == provider && *connection.id == **account)
-                    };
-                    for account in accounts.iter().filter(|account| !known(account)) {
-                        warnings.push(format!(
-                            "{path}.accounts has {account:?}, which {provider} has not; it is ignored"
-                        ));
-                    }
-                }
-            }
-            Err(hint) => error(ConfigCode::MissingReference, "model", format!("is {model:?}, {hint}")),
-        },
-    }
-    if step.accounts.as_ref().is_some_and(Vec::is_empty) {
-        error(
-            ConfigCode::EmptyAccounts,
-            "accounts",
-            "is empty, which means nobody; leave it out for all".to_owned(),
-        );
-    }
-    if let Some(weight) = step.weight.filter(|weight| !(0.0..=100.0).contains(weight)) {
-        error(ConfigCode::BadWeight, "weight", format!("is {weight}, allowed is 0 to 100"));
-    }
-    if step.prompt.as_ref().is_some_and(|prompt| prompt.len() > PROMPT) {
-        error(ConfigCode::BadValue, "prompt", format!("has more than {PROMPT} bytes"));
-    }
-}
-
-/// Provider and model of a step's text, or why there are none.
-pub(crate) fn split(text: &str, directory: &dyn Directory) -> Result<(Arc<str>, Arc<str>), String> {
-    let providers = directory.providers();
-    if let Some((provider, model)) = text.split_once('/')
-        && let Some(provider) = providers.iter().find(|known| known.eq_ignore_ascii_case(provider))
+    if built.is_some()
+        && let Err(more) = reader.finish()
     {
-        return if model.is_empty() {
-            Err("which has no model".to_owned())
-        } else {
-            Ok((provider.clone(), model.into()))
-        };
+        errors.extend(more);
     }
-    let owners: Vec<&Arc<str>> =
-        providers.iter().filter(|provider| directory.facts(provider, text).is_some()).collect();
-    match owners.as_slice() {
-        [owner] => Ok(((*owner).clone(), text.into())),
-        [] => {
-            let name = text.split_once('/').map_or(text, |(provider, _)| provider);
-            let near = nearest(name, providers.iter().map(|provider| &**provider), 1);
-            Err(match near.first() {
-                Some(near) => format!("which no configured provider has; did you mean provider {near:?}"),
-                None => "which no configured provider has".to_owned(),
-            })
-        }
-        several => {
-            let all: Vec<String> = several.iter().take(5).map(|owner| format!("{owner}/{text}")).collect();
-            Err(format!("which several providers have: {}", all.join(", ")))
-        }
+    if let Some(judge) = judge
+        && let Err(hint) = split(judge, directory)
+    {
+        let path = format!("{path}.judge");
+        let message = format!("{path} is {judge:?}, {hint}");
+        errors.push(ConfigError::new(ConfigCode::MissingReference, path, message));
     }
-}
-
-fn build(config: &ComboConfig, path: &str, warnings: &mut Vec<String>) -> Result<Combo, Vec<ConfigError>> {
-    let entry = strategy(&config.strategy, &format!("{path}.strategy")).map_err(|error| vec![error]);
     let accounts = config.account_strategy.as_deref().map(|name| {
         let path = format!("{path}.account_strategy");
         let entry = strategy(name, &path)?;
@@ -320,29 +212,6 @@ fn build(config: &ComboConfig, path: &str, warnings: &mut Vec<String>) -> Result
         }
         Ok((entry.build)(&mut OptionReader::new(path, &OptionMap::new())))
     });
-    let mut errors = Vec::new();
-    let mut reader = OptionReader::new(path, &config.options);
-    let execution = Execution::read(&mut reader);
-    let built = match entry {
-        Ok(entry) => Some((entry, (entry.build)(&mut reader))),
-        Err(more) => {
-            errors.extend(more);
-            None
-        }
-    };
-    let judge = match config.options.get("judge") {
-        Some(crate::options::OptionValue::Text(judge)) => Some(Arc::<str>::from(judge.as_str())),
-        _ => None,
-    };
-    if judge.is_some() && built.as_ref().is_some_and(|(entry, _)| entry.id != "fusion") {
-        warnings.push(format!("{path}.judge is only used by fusion"));
-        let _used = reader.text("judge");
-    }
-    if built.is_some()
-        && let Err(more) = reader.finish()
-    {
-        errors.extend(more);
-    }
     let accounts = accounts.transpose().unwrap_or_else(|error| {
         errors.push(error);
         None
@@ -354,38 +223,21 @@ fn build(config: &ComboConfig, path: &str, warnings: &mut Vec<String>) -> Result
             entry,
             accounts,
             execution,
-            judge,
+            judge: judge.map(Arc::from),
             steps: config.steps.clone(),
         }),
         _ => Err(errors),
     }
 }
 
-impl Execution {
-    fn read(reader: &mut OptionReader<'_>) -> Execution {
-        let mut seconds =
-            |key, default, low, high| Duration::from_secs_f64(reader.number(key, default, low, high));
-        let fallback_delay = seconds("fallback_delay", 0.0, 0.0, 5.0);
-        let target_timeout = seconds("target_timeout", 120.0, 1.0, 600.0);
-        let deadline = seconds("deadline", 600.0, 0.0, 86_400.0);
-        Execution {
-            max_attempts: reader.whole("max_attempts", 8, 1, 30),
-            same_target_retries: reader.whole("same_target_retries", 1, 0, 5),
-            fallback_delay,
-            set_retries: reader.whole("set_retries", 0, 0, 10),
-            target_timeout,
-            deadline: (!deadline.is_zero()).then_some(deadline),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use omniroute_core::ModelFact;
 
     use super::*;
     use crate::directory::{Connection, Listed};
-    use crate::options::OptionValue;
 
     fn directory() -> Listed {
         Listed::new()
@@ -481,5 +333,21 @@ mod tests {
         );
         let execution = combos.get("gpt-4o").unwrap().execution;
         assert_eq!((execution.max_attempts, execution.deadline), (8, Some(Duration::from_secs(600))));
+    }
+
+    #[test]
+    fn a_judge_has_to_be_somebody() {
+        let mut panel = combo("panel", vec![StepConfig::model("openai/gpt-4o")]);
+        panel.options.insert("judge".to_owned(), OptionValue::Text("opnai/gpt-4o".to_owned()));
+        let combos = Combos::load(vec![panel.clone()], &directory()).unwrap();
+        assert_eq!(combos.warnings, ["combo.panel.judge is only used by fusion"]);
+        assert_eq!(combos.get("panel").unwrap().judge, None);
+        panel.strategy = "fusion".to_owned();
+        assert_eq!(
+            errors(vec![panel]),
+            [
+                "combo.panel.judge is \"opnai/gpt-4o\", which no configured provider has; did you mean provider \"openai\""
+            ]
+        );
     }
 }

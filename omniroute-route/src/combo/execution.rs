@@ -1,0 +1,41 @@
+//! How attempts of a combo are made.
+
+use std::time::Duration;
+
+use crate::options::OptionReader;
+
+/// How attempts of a combo are made. Nothing here is decided by a strategy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Execution {
+    /// Attempts at most.
+    pub max_attempts: u32,
+    /// More attempts at the same target, where a failure allows it.
+    pub same_target_retries: u32,
+    /// Wait between targets.
+    pub fallback_delay: Duration,
+    /// Further passes over the whole list.
+    pub set_retries: u32,
+    /// Time for one attempt.
+    pub target_timeout: Duration,
+    /// Time for the request; none: no limit.
+    pub deadline: Option<Duration>,
+}
+
+impl Execution {
+    pub(super) fn read(reader: &mut OptionReader<'_>) -> Execution {
+        let mut seconds =
+            |key, default, low, high| Duration::from_secs_f64(reader.number(key, default, low, high));
+        let fallback_delay = seconds("fallback_delay", 0.0, 0.0, 5.0);
+        let target_timeout = seconds("target_timeout", 120.0, 1.0, 600.0);
+        let deadline = seconds("deadline", 600.0, 0.0, 86_400.0);
+        Execution {
+            max_attempts: reader.whole("max_attempts", 8, 1, 30),
+            same_target_retries: reader.whole("same_target_retries", 1, 0, 5),
+            fallback_delay,
+            set_retries: reader.whole("set_retries", 0, 0, 10),
+            target_timeout,
+            deadline: (!deadline.is_zero()).then_some(deadline),
+        }
+    }
+}
