@@ -49,7 +49,7 @@ features:
 	$(CARGO) check -q -p omniroute-core --no-default-features
 	$(CARGO) check -q -p omniroute-core --features testing
 	$(CARGO) check -q -p omniroute-compress --no-default-features
-	$(CARGO) test -q -p omniroute-providers --features radar
+	$(CARGO) test -q -p omniroute-providers --features radar,bedrock
 
 # Real files and a real redis-server.
 stores:
