@@ -1,7 +1,7 @@
 //! A foreign request made ready for a target: what the model refuses, and how much it should think.
 
 use omniroute_core::Diagnostic;
-use omniroute_core::hub::{Param, Request, ToolChoice, WriteContext};
+use omniroute_core::hub::{Param, Request, WriteContext};
 use omniroute_core::wire::{JsonWriter, ParamTable, WireError};
 
 use super::common::{Notes, dropped};
@@ -43,13 +43,4 @@ pub(super) fn params(
         sent.params.push((*param, value));
     }
     table.write(&sent, cx, out, notes)
-}
-
-/// Whether a tool has to be called.
-pub(super) fn forced(request: &Request<'_>) -> bool {
-    let choice = request.tool_choice.as_ref().filter(|_| !request.tools.is_empty());
-    matches!(
-        choice,
-        Some(ToolChoice::Required | ToolChoice::Named { .. } | ToolChoice::Allowed { required: true, .. })
-    )
 }

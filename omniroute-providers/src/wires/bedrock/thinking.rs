@@ -1,14 +1,15 @@
 //! How much to think: as models on this host are told, in fields that are theirs alone.
 
 use omniroute_core::Diagnostic;
-use omniroute_core::hub::{Json, Param, Reasoning, ReasoningStyle, Request, Thinking, WriteContext};
+use omniroute_core::hub::{
+    Json, Param, Reasoning, ReasoningStyle, Request, Thinking, ToolChoice, WriteContext,
+};
 use omniroute_core::wire::read::take;
 use omniroute_core::wire::{JsonWriter, effort};
 use omniroute_core::{Doc, NodeId};
 
 use super::NAME;
 use crate::wires::common::{Notes, dropped};
-use crate::wires::foreign::forced;
 
 pub(super) fn read_thinking(doc: &Doc, node: NodeId) -> Reasoning<'_> {
     let mut out = Reasoning::default();
@@ -112,4 +113,13 @@ fn budget(
             Plan::default()
         }
     }
+}
+
+/// Whether a tool has to be called.
+fn forced(request: &Request<'_>) -> bool {
+    let choice = request.tool_choice.as_ref().filter(|_| !request.tools.is_empty());
+    matches!(
+        choice,
+        Some(ToolChoice::Required | ToolChoice::Named { .. } | ToolChoice::Allowed { required: true, .. })
+    )
 }
