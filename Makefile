@@ -57,7 +57,7 @@ features:
 	$(CARGO) check -q -p omniroute-compress --no-default-features
 	$(CARGO) check -q -p omniroute-resilience --features store-sqlite
 	$(CARGO) check -q -p omniroute-resilience --features store-redis
-	$(CARGO) test -q -p omniroute-providers --features radar
+	$(CARGO) test -q -p omniroute-providers --features radar,bedrock
 
 # With real files and a real redis-server.
 stores:

@@ -12,6 +12,7 @@ mod prepare;
 pub mod radar;
 pub mod report;
 mod suggest;
+pub mod wires;
 
 pub use availability::Availability;
 pub use catalog::{Catalog, ResolveError, Resolved};

@@ -12,7 +12,7 @@ use crate::exchanges;
 /// What the aggregator found, by label; nothing (and a line that says so) where Python or the recordings are absent.
 pub(crate) fn expected(wire: &str) -> BTreeMap<String, Value> {
     let Some(folder) = exchanges::folder() else { return BTreeMap::new() };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire/aggregate.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../omniroute-core/tests/wire/aggregate.py");
     let Ok(output) = Command::new("python3").arg(script).arg(folder).arg(wire).output() else {
         println!("skipped: needs python3");
         return BTreeMap::new();
