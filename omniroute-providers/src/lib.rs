@@ -3,11 +3,13 @@
 mod availability;
 mod catalog;
 mod check;
+mod classify;
 mod cost;
 mod data;
 pub mod free_tiers;
 mod listing;
 mod prepare;
+mod redact;
 #[cfg(feature = "radar")]
 pub mod radar;
 pub mod report;
@@ -15,6 +17,7 @@ mod suggest;
 
 pub use availability::Availability;
 pub use catalog::{Catalog, ResolveError, Resolved};
+pub use classify::{Dialect, Scene, classify, classify_error, classify_transport, limits_seen};
 pub use check::{Finding, Rule, check_files};
 pub use cost::{Bill, BillLine, Part, PriceAge, STALE_AFTER_DAYS, cost};
 pub use data::{
@@ -24,3 +27,4 @@ pub use data::{
 };
 pub use listing::{ModelFilter, ModelLine, ProviderFilter, ProviderLine, model_table, provider_table};
 pub use prepare::{Credential, KeyOrigin, PrepareError, Secret, Settings, key_from, prepare};
+pub use redact::Redactor;
