@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 mod availability;
+mod call;
 mod catalog;
 mod check;
 mod classify;
 mod cost;
+pub mod credentials;
 mod data;
 pub mod free_tiers;
 mod listing;
@@ -16,6 +18,9 @@ pub mod report;
 mod suggest;
 
 pub use availability::Availability;
+pub use call::{
+    Call, ChatBody, ChatResponse, EventStream, HttpProvider, Passed, ProviderBuilder, Surface, Timeouts, Upload,
+};
 pub use catalog::{Catalog, ResolveError, Resolved};
 pub use classify::{Dialect, Scene, classify, classify_error, classify_transport, limits_seen};
 pub use check::{Finding, Rule, check_files};

@@ -120,7 +120,8 @@ fn is_mail(word: &str) -> bool {
     word.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.') && !host.contains('@'))
 }
 
-fn percent(text: &str) -> String {
+/// A text as a value of a form or of a query.
+pub(crate) fn percent(text: &str) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -20,6 +20,8 @@ use omniroute_core::{
 
 use crate::redact::Redactor;
 use body::Told;
+#[cfg(feature = "sigv4")]
+pub(crate) use moment::date_of;
 use table::{Also, Pause, Row};
 
 pub use dialect::Dialect;
