@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Method, Uri};
+use http::{Method, Request, Uri};
 use omniroute_core::wire::read;
 use omniroute_core::{Doc, Env, Failure, FailureKind, LimitSeen, Phase};
 
@@ -10,7 +10,7 @@ use super::provider::{Call, Exchange, HttpProvider, gather, unreadable};
 use crate::classify::{Scene, classify, classify_transport, limits_seen};
 use crate::credentials::Held;
 use crate::data::{Kind, ProviderRow, WireId};
-use crate::prepare::{Settings, prepare};
+use crate::prepare::{PrepareError, Settings, prepare};
 
 /// Longest answer, in bytes.
 const LONGEST: usize = 64 << 20;
@@ -158,7 +158,7 @@ impl HttpProvider {
         let row = inner.row()?;
         let offered = surface.kind().is_none_or(|kind| row.kinds.contains(&kind));
         let path = surface.path(inner.wire).filter(|_| offered).ok_or_else(|| no_surface(&row, surface))?;
-        let make = |held: &Held, values: &[(&str, &str)]| {
+        let make = |held: &Held, values: &[(&str, &str)]| -> Result<Request<Bytes>, PrepareError> {
             let settings = Settings {
                 model: if call.model.is_empty() { "-" } else { call.model },
                 values,

@@ -78,10 +78,6 @@ impl KeyRing {
     fn pick(&self, now: UnixMs, refused: Option<&Held>) -> Result<Held, CredentialError> {
         let mut state = self.lock();
         let count = state.keys.len();
-        if let Some(slot) = refused.and_then(|held| state.keys.iter_mut().find(|slot| slot.held.is_same(held))) {
-            // Another key may be right at once; whether this one is wrong `heard` will say.
-            slot.used = slot.used.max(1);
-        }
         let fits = |slot: &Slot| slot.is_usable(now) && refused.is_none_or(|held| !slot.held.is_same(held));
         let found = match self.order {
             RingOrder::RoundRobin => {

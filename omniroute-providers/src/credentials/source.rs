@@ -231,7 +231,10 @@ impl Callback {
         F: Fn(Option<Held>) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Held, CredentialError>> + Send + 'static,
     {
-        Callback(Arc::new(move |refused| Box::pin(give(refused))))
+        let boxed = move |refused: Option<Held>| -> BoxFuture<'static, Result<Held, CredentialError>> {
+            Box::pin(give(refused))
+        };
+        Callback(Arc::new(boxed))
     }
 }
 
