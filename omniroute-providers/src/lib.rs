@@ -11,19 +11,20 @@ mod data;
 pub mod free_tiers;
 mod listing;
 mod prepare;
-mod redact;
 #[cfg(feature = "radar")]
 pub mod radar;
+mod redact;
 pub mod report;
 mod suggest;
 
 pub use availability::Availability;
 pub use call::{
-    Call, ChatBody, ChatResponse, EventStream, HttpProvider, Passed, ProviderBuilder, Surface, Timeouts, Upload,
+    Call, ChatBody, ChatResponse, EventStream, HttpProvider, Passed, ProviderBuilder, Surface, Timeouts,
+    Upload,
 };
 pub use catalog::{Catalog, ResolveError, Resolved};
-pub use classify::{Dialect, Scene, classify, classify_error, classify_transport, limits_seen};
 pub use check::{Finding, Rule, check_files};
+pub use classify::{Dialect, Scene, classify, classify_error, classify_transport, limits_seen};
 pub use cost::{Bill, BillLine, Part, PriceAge, STALE_AFTER_DAYS, cost};
 pub use data::{
     Access, Aliases, AltWire, Auth, AuthKind, Category, Class, Effort, Efforts, FileError, FreeKind,

@@ -117,7 +117,8 @@ fn is_token(word: &str) -> bool {
 }
 
 fn is_mail(word: &str) -> bool {
-    word.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.') && !host.contains('@'))
+    word.split_once('@')
+        .is_some_and(|(name, host)| !name.is_empty() && host.contains('.') && !host.contains('@'))
 }
 
 /// A text as a value of a form or of a query.
@@ -144,7 +145,12 @@ mod tests {
     fn secrets_leave_in_every_form() {
         let mut redactor = Redactor::default();
         redactor.learn(&Secret::new("pa/ss+word\"9"));
-        for text in ["key pa/ss+word\"9 bad", "?key=pa%2Fss%2Bword%229", r#"{"k":"pa/ss+word\"9"}"#, r#"{"k":"pa\/ss+word\"9"}"#] {
+        for text in [
+            "key pa/ss+word\"9 bad",
+            "?key=pa%2Fss%2Bword%229",
+            r#"{"k":"pa/ss+word\"9"}"#,
+            r#"{"k":"pa\/ss+word\"9"}"#,
+        ] {
             let clean = redactor.clean(text);
             assert!(!clean.contains("word") && clean.contains(STARS), "{clean}");
         }

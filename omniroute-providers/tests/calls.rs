@@ -60,7 +60,8 @@ fn every_row_is_called_where_and_how_the_table_says() {
         let columns: Vec<&str> = line.split('\t').collect();
         let [id, wire, address, rights] = columns.as_slice() else { panic!("{line}") };
         let row = catalog.provider(id).unwrap_or_else(|| panic!("no row {id}"));
-        let written = [WireId::OpenaiChat, WireId::OpenaiResponses, WireId::AnthropicMessages, WireId::Gemini];
+        let written =
+            [WireId::OpenaiChat, WireId::OpenaiResponses, WireId::AnthropicMessages, WireId::Gemini];
         if !written.contains(&row.wire) {
             waiting += 1;
             continue;
@@ -109,7 +110,8 @@ fn a_whole_answer_comes_as_it_is() {
         CHAT.as_bytes().chunks(9).map(Bytes::copy_from_slice).collect(),
     )]);
     let (env, _) = env(&vendor);
-    let answer = run(openai(Timeouts::default()).chat(&env, &request(false), &Call::new("m"))).unwrap().unwrap();
+    let answer =
+        run(openai(Timeouts::default()).chat(&env, &request(false), &Call::new("m"))).unwrap().unwrap();
     let ChatBody::Whole(doc) = answer.body else { panic!("not whole") };
     assert_eq!(doc.bytes(), CHAT.as_bytes());
     assert_eq!((answer.request_id.as_deref(), answer.limits.len(), answer.resent), (Some("req-1"), 1, false));
@@ -130,7 +132,9 @@ fn a_success_that_is_none_is_a_failure() {
     for (body, kind) in cases {
         let vendor = Vendor::new([Step::json(200, body)]);
         let (env, _) = env(&vendor);
-        let failure = run(openai(Timeouts::default()).chat(&env, &request(false), &Call::new("m"))).unwrap().unwrap_err();
+        let failure = run(openai(Timeouts::default()).chat(&env, &request(false), &Call::new("m")))
+            .unwrap()
+            .unwrap_err();
         assert_eq!(failure.kind, kind, "{body:?} {failure:?}");
         assert_eq!(failure.phase, Phase::BodyComplete, "{body:?}");
     }
@@ -167,7 +171,8 @@ fn a_stream_is_the_same_however_it_is_cut() {
     for cut in [1, 2, 3, 7, 64, 4096] {
         let vendor = Vendor::new([Step::stream(STREAM, cut)]);
         let (env, _) = env(&vendor);
-        let answer = run(openai(Timeouts::default()).chat(&env, &request(true), &Call::new("m"))).unwrap().unwrap();
+        let answer =
+            run(openai(Timeouts::default()).chat(&env, &request(true), &Call::new("m"))).unwrap().unwrap();
         let ChatBody::Stream(items) = answer.body else { panic!("not streamed") };
         let items: Vec<_> = run(items.collect::<Vec<_>>()).unwrap();
         let raw: Vec<u8> = items.iter().flat_map(|item| item.as_ref().unwrap().raw.to_vec()).collect();
@@ -189,7 +194,8 @@ fn streams_that_break_end_with_a_failure() {
     for (text, kind, phase) in cases {
         let vendor = Vendor::new([Step::stream(&text, 11)]);
         let (env, _) = env(&vendor);
-        let answer = run(openai(Timeouts::default()).chat(&env, &request(true), &Call::new("m"))).unwrap().unwrap();
+        let answer =
+            run(openai(Timeouts::default()).chat(&env, &request(true), &Call::new("m"))).unwrap().unwrap();
         let ChatBody::Stream(items) = answer.body else { panic!("not streamed") };
         let items: Vec<_> = run(items.collect::<Vec<_>>()).unwrap();
         let failure = items.last().unwrap().as_ref().unwrap_err();
@@ -211,7 +217,10 @@ fn limits_of_time_are_the_clocks() {
     assert!(run(&mut late).is_none());
     clock.advance(Duration::from_secs(1));
     let failure = run(&mut late).unwrap().unwrap_err();
-    assert_eq!((failure.kind, failure.scope, failure.rule.as_ref()), (FailureKind::Timeout, Scope::Provider, "net.first_byte"));
+    assert_eq!(
+        (failure.kind, failure.scope, failure.rule.as_ref()),
+        (FailureKind::Timeout, Scope::Provider, "net.first_byte")
+    );
     assert_eq!(vendor.open(), 0, "the exchange was dropped");
 
     let vendor = Vendor::new([Step::stream(": ping\n\n", 99).hanging()]);
@@ -268,13 +277,16 @@ fn other_services_go_through_as_they_are() {
     ]);
     let (env, _) = env(&vendor);
     let call = Call::new("m");
-    let passed = run(provider.pass(&env, Surface::Embeddings, Upload::json(r#"{"input":"x"}"#), &call)).unwrap().unwrap();
+    let passed = run(provider.pass(&env, Surface::Embeddings, Upload::json(r#"{"input":"x"}"#), &call))
+        .unwrap()
+        .unwrap();
     assert_eq!(passed.body, vectors);
     let failure = run(provider.pass(&env, Surface::Speech, Upload::json("{}"), &call)).unwrap().unwrap_err();
     assert_eq!(failure.kind, FailureKind::ModelUnavailable);
     let models = run(provider.models(&env, &call)).unwrap().unwrap();
     assert_eq!(models, ["a", "b"]);
-    let addresses: Vec<String> = vendor.seen().iter().map(|r| format!("{} {}", r.method(), r.uri())).collect();
+    let addresses: Vec<String> =
+        vendor.seen().iter().map(|r| format!("{} {}", r.method(), r.uri())).collect();
     assert_eq!(
         addresses,
         [

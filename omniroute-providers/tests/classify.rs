@@ -17,7 +17,9 @@ fn dialect(name: &str) -> Dialect {
 
 fn headers(text: &str) -> HeaderMap {
     let pairs = text.split("; ").filter_map(|pair| pair.split_once(": "));
-    pairs.map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse::<HeaderValue>().unwrap())).collect()
+    pairs
+        .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse::<HeaderValue>().unwrap()))
+        .collect()
 }
 
 fn rows(table: &'static str, columns: usize) -> impl Iterator<Item = Vec<&'static str>> {
@@ -44,7 +46,10 @@ fn samples_mean_what_was_written_beside_them() {
         let found = classify(status.parse().unwrap(), body.as_bytes(), &scene);
         let seconds = found.retry_at.map(|at| (at.0 - NOW.0) as f64 / 1_000.0);
         let wanted = wait.parse::<f64>().ok();
-        let same = found.kind.code() == *kind && scope(&found) == **whose && found.rule == **rule && seconds == wanted;
+        let same = found.kind.code() == *kind
+            && scope(&found) == **whose
+            && found.rule == **rule
+            && seconds == wanted;
         if !same {
             let got = (found.kind.code(), scope(&found), found.rule, seconds);
             wrong.push(format!("{vendor} {status} {body}: wanted {kind} {whose} {rule} {wait}, got {got:?}"));
@@ -69,7 +74,8 @@ fn recorded_answers_mean_what_was_judged() {
         judged.insert((row[0], row[1]), row);
     }
     let (mut seen, mut wrong) = (0, Vec::new());
-    for file in files.map(|file| file.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "jsonl")) {
+    for file in files.map(|file| file.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "jsonl"))
+    {
         for line in std::fs::read_to_string(&file).unwrap().lines() {
             let exchange: serde_json::Value = serde_json::from_str(line).unwrap();
             let response = &exchange["response"];
@@ -77,7 +83,8 @@ fn recorded_answers_mean_what_was_judged() {
             if status < 400 {
                 continue;
             }
-            let (provider, name) = (exchange["provider"].as_str().unwrap(), exchange["name"].as_str().unwrap());
+            let (provider, name) =
+                (exchange["provider"].as_str().unwrap(), exchange["name"].as_str().unwrap());
             let Some(row) = judged.get(&(provider, name)) else {
                 wrong.push(format!("{provider} {name}: not judged"));
                 continue;
@@ -110,8 +117,18 @@ fn recorded_answers_mean_what_was_judged() {
 #[test]
 fn sizes_come_from_members_and_from_words() {
     let cases = [
-        (Dialect::Local, r#"{"error":{"code":400,"message":"too long","n_ctx":512,"n_prompt_tokens":2009,"type":"exceed_context_size_error"}}"#, 2009, 512),
-        (Dialect::Anthropic, r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#, 210_000, 200_000),
+        (
+            Dialect::Local,
+            r#"{"error":{"code":400,"message":"too long","n_ctx":512,"n_prompt_tokens":2009,"type":"exceed_context_size_error"}}"#,
+            2009,
+            512,
+        ),
+        (
+            Dialect::Anthropic,
+            r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+            210_000,
+            200_000,
+        ),
     ];
     for (dialect, body, asked, max) in cases {
         let found = classify(400, body.as_bytes(), &Scene { dialect, now: NOW, ..Scene::default() });
@@ -135,22 +152,116 @@ fn the_error_behind_an_aggregator_is_read_by_its_own_rules() {
 fn allowances_are_read_in_the_names_of_all_vendors() {
     let minute = QuotaWindow::Minute;
     let cases = [
-        (Dialect::OpenAi, "x-ratelimit-limit-requests: 60; x-ratelimit-remaining-requests: 59; x-ratelimit-reset-requests: 1s", Unit::Requests, minute, Some(60), Some(59), None, Some(1_000)),
-        (Dialect::Groq, "x-ratelimit-limit-requests: 1000; x-ratelimit-remaining-requests: 7; x-ratelimit-reset-requests: 2m59.56s", Unit::Requests, QuotaWindow::Day, Some(1_000), Some(7), None, Some(179_560)),
-        (Dialect::Anthropic, "anthropic-ratelimit-tokens-limit: 80000; anthropic-ratelimit-tokens-remaining: 1; anthropic-ratelimit-tokens-reset: 2026-01-15T12:00:09Z", Unit::Tokens, minute, Some(80_000), Some(1), None, Some(9_000)),
-        (Dialect::Anthropic, "anthropic-ratelimit-unified-5h-utilization: 0.25; anthropic-ratelimit-unified-5h-reset: 1768482000", Unit::Percent, QuotaWindow::FiveHours, None, None, Some(250_000), Some(3_600_000)),
-        (Dialect::Anthropic, "anthropic-ratelimit-unified-7d-utilization: 25", Unit::Percent, QuotaWindow::Week, None, None, Some(250_000), None),
-        (Dialect::Codex, "x-codex-primary-used-percent: 1; x-codex-primary-reset-after-seconds: 60", Unit::Percent, QuotaWindow::FiveHours, None, None, Some(10_000), Some(60_000)),
-        (Dialect::Aggregator, "x-ratelimit-limit: 20; x-ratelimit-remaining: 0; x-ratelimit-reset: 1768478460000", Unit::Requests, minute, Some(20), Some(0), None, Some(60_000)),
-        (Dialect::Mistral, "x-ratelimit-limit-req-minute: 60; x-ratelimit-remaining-req-minute: 58", Unit::Requests, minute, Some(60), Some(58), None, None),
-        (Dialect::OpenAi, "x-ratelimit-limit-requests-day: 14400; x-ratelimit-remaining-requests-day: 1; x-ratelimit-reset-requests-day: 33011.4", Unit::Requests, QuotaWindow::Day, Some(14_400), Some(1), None, Some(33_011_400)),
-        (Dialect::Generic, "ratelimit-limit: 100, 100;w=60; ratelimit-remaining: 9; ratelimit-reset: 5", Unit::Requests, minute, Some(100), Some(9), None, Some(5_000)),
+        (
+            Dialect::OpenAi,
+            "x-ratelimit-limit-requests: 60; x-ratelimit-remaining-requests: 59; x-ratelimit-reset-requests: 1s",
+            Unit::Requests,
+            minute,
+            Some(60),
+            Some(59),
+            None,
+            Some(1_000),
+        ),
+        (
+            Dialect::Groq,
+            "x-ratelimit-limit-requests: 1000; x-ratelimit-remaining-requests: 7; x-ratelimit-reset-requests: 2m59.56s",
+            Unit::Requests,
+            QuotaWindow::Day,
+            Some(1_000),
+            Some(7),
+            None,
+            Some(179_560),
+        ),
+        (
+            Dialect::Anthropic,
+            "anthropic-ratelimit-tokens-limit: 80000; anthropic-ratelimit-tokens-remaining: 1; anthropic-ratelimit-tokens-reset: 2026-01-15T12:00:09Z",
+            Unit::Tokens,
+            minute,
+            Some(80_000),
+            Some(1),
+            None,
+            Some(9_000),
+        ),
+        (
+            Dialect::Anthropic,
+            "anthropic-ratelimit-unified-5h-utilization: 0.25; anthropic-ratelimit-unified-5h-reset: 1768482000",
+            Unit::Percent,
+            QuotaWindow::FiveHours,
+            None,
+            None,
+            Some(250_000),
+            Some(3_600_000),
+        ),
+        (
+            Dialect::Anthropic,
+            "anthropic-ratelimit-unified-7d-utilization: 25",
+            Unit::Percent,
+            QuotaWindow::Week,
+            None,
+            None,
+            Some(250_000),
+            None,
+        ),
+        (
+            Dialect::Codex,
+            "x-codex-primary-used-percent: 1; x-codex-primary-reset-after-seconds: 60",
+            Unit::Percent,
+            QuotaWindow::FiveHours,
+            None,
+            None,
+            Some(10_000),
+            Some(60_000),
+        ),
+        (
+            Dialect::Aggregator,
+            "x-ratelimit-limit: 20; x-ratelimit-remaining: 0; x-ratelimit-reset: 1768478460000",
+            Unit::Requests,
+            minute,
+            Some(20),
+            Some(0),
+            None,
+            Some(60_000),
+        ),
+        (
+            Dialect::Mistral,
+            "x-ratelimit-limit-req-minute: 60; x-ratelimit-remaining-req-minute: 58",
+            Unit::Requests,
+            minute,
+            Some(60),
+            Some(58),
+            None,
+            None,
+        ),
+        (
+            Dialect::OpenAi,
+            "x-ratelimit-limit-requests-day: 14400; x-ratelimit-remaining-requests-day: 1; x-ratelimit-reset-requests-day: 33011.4",
+            Unit::Requests,
+            QuotaWindow::Day,
+            Some(14_400),
+            Some(1),
+            None,
+            Some(33_011_400),
+        ),
+        (
+            Dialect::Generic,
+            "ratelimit-limit: 100, 100;w=60; ratelimit-remaining: 9; ratelimit-reset: 5",
+            Unit::Requests,
+            minute,
+            Some(100),
+            Some(9),
+            None,
+            Some(5_000),
+        ),
     ];
     for (dialect, head, unit, window, limit, remaining, used, reset) in cases {
         let found = limits_seen(&headers(head), dialect, NOW);
         assert_eq!(found.len(), 1, "{head}: {found:?}");
         let one = &found[0];
-        assert_eq!((one.unit, one.window, one.limit, one.remaining, one.used_ppm), (unit, window, limit, remaining, used), "{head}");
+        assert_eq!(
+            (one.unit, one.window, one.limit, one.remaining, one.used_ppm),
+            (unit, window, limit, remaining, used),
+            "{head}"
+        );
         assert_eq!(one.resets_at.map(|at| at.0 - NOW.0), reset, "{head}");
     }
     assert!(limits_seen(&headers("x-ratelimit-limit-requests: many"), Dialect::OpenAi, NOW).is_empty());

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use futures::StreamExt;
 use omniroute_core::{ChatRequest, UnixMs, wire};
 use omniroute_providers::credentials::{
-    Callback, CredentialSource, Fixed, Grant, Held, KeyRing, MemoryTokens, OAuthClient, OAuthSource, RingOrder, TokenSet,
+    Callback, CredentialSource, Fixed, Grant, Held, KeyRing, MemoryTokens, OAuthClient, OAuthSource,
+    RingOrder, TokenSet,
 };
 use omniroute_providers::{Call, Catalog, ChatBody, Dialect, HttpProvider, Scene, Secret, classify};
 use scripted::{Step, Vendor, env, run};
@@ -63,20 +64,47 @@ fn shown(source: impl CredentialSource, step: Step, stream: bool) -> String {
 fn echoes(secret: &str) -> Vec<(&'static str, Step, bool)> {
     let json = serde_json::to_string(secret).unwrap();
     let inner = json.trim_matches('"');
-    let address: String = secret.bytes().map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+    let address: String = secret
+        .bytes()
+        .map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") })
+        .collect();
     let text = |s: String| Bytes::from(s);
     let header = secret.to_owned();
     vec![
-        ("body", Step::json(401, format!(r#"{{"error":{{"message":"bad key {inner}","code":"{inner}","type":"{inner}"}}}}"#)), false),
-        ("slashes", Step::json(401, format!(r#"{{"error":{{"message":"bad key {}"}}}}"#, inner.replace('/', "\\/"))), false),
-        ("address", Step::json(403, format!(r#"{{"error":{{"message":"GET /v1?key={address} refused"}}}}"#)), false),
+        (
+            "body",
+            Step::json(
+                401,
+                format!(r#"{{"error":{{"message":"bad key {inner}","code":"{inner}","type":"{inner}"}}}}"#),
+            ),
+            false,
+        ),
+        (
+            "slashes",
+            Step::json(401, format!(r#"{{"error":{{"message":"bad key {}"}}}}"#, inner.replace('/', "\\/"))),
+            false,
+        ),
+        (
+            "address",
+            Step::json(403, format!(r#"{{"error":{{"message":"GET /v1?key={address} refused"}}}}"#)),
+            false,
+        ),
         ("text", Step::of(500, &[], vec![text(format!("Bearer {secret} failed"))]), false),
         ("page", Step::of(502, &[], vec![text(format!("<html><title>{secret}</title>"))]), false),
         ("header", Step::of(429, &[("x-request-id", &header), ("retry-after", &header)], vec![]), false),
         ("success", Step::json(200, format!(r#"{{"error":{{"message":"key {inner}"}}}}"#)), false),
         ("not json", Step::json(200, format!("oops {secret}")), false),
         ("transport", Step::Refuse("connect", format!("cannot reach host with {secret}")), false),
-        ("stream error", Step::stream(&format!("data: {{\"error\":{{\"message\":\"key {inner} is bad\",\"code\":\"{inner}\"}}}}\n\n"), 7), true),
+        (
+            "stream error",
+            Step::stream(
+                &format!(
+                    "data: {{\"error\":{{\"message\":\"key {inner} is bad\",\"code\":\"{inner}\"}}}}\n\n"
+                ),
+                7,
+            ),
+            true,
+        ),
         ("stream page", Step::stream(&format!("<html><title>{secret}</title>"), 7), true),
     ]
 }
@@ -147,11 +175,13 @@ fn oauth_errors_do_not_show_what_was_sent() {
 
 #[test]
 fn one_renewal_serves_all_who_wait() {
-    let answer = r#"{"access_token":"new-access-token","refresh_token":"new-refresh-token","expires_in":3600}"#;
+    let answer =
+        r#"{"access_token":"new-access-token","refresh_token":"new-refresh-token","expires_in":3600}"#;
     let vendor = Vendor::new([Step::json(200, answer), Step::json(200, answer)]);
     let (env, _) = env(&vendor);
     let source = oauth(old());
-    let calls = futures::future::join3(source.get(&env, None), source.get(&env, None), source.get(&env, None));
+    let calls =
+        futures::future::join3(source.get(&env, None), source.get(&env, None), source.get(&env, None));
     let (a, b, c) = run(calls).unwrap();
     let new = Held::token("new-access-token", None);
     for held in [a, b, c] {

@@ -70,12 +70,23 @@ impl Limit {
         match (self.at, other.at) {
             (_, None) => self,
             (None, Some(_)) => other,
-            (Some(one), Some(two)) => if two < one { other } else { self },
+            (Some(one), Some(two)) => {
+                if two < one {
+                    other
+                } else {
+                    self
+                }
+            }
         }
     }
 
     /// Waits for `work`, at most until the limit. Dropping it drops the work.
-    pub(crate) async fn hold<T>(self, clock: &dyn Clock, phase: Phase, work: impl Future<Output = T>) -> Result<T, Failure> {
+    pub(crate) async fn hold<T>(
+        self,
+        clock: &dyn Clock,
+        phase: Phase,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
         let Some(at) = self.at else { return Ok(work.await) };
         let late = clock.sleep_until(at);
         pin_mut!(work);

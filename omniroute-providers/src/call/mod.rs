@@ -5,6 +5,7 @@ mod clocked;
 mod provider;
 #[cfg(feature = "sigv4")]
 mod sigv4;
+mod steps;
 mod stream;
 mod surface;
 mod wires;

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::StreamExt;
-use http::{HeaderMap, HeaderName, HeaderValue, Request};
+use http::{HeaderMap, Request};
 use omniroute_core::hub::WriteContext;
 use omniroute_core::wire::{Wire, WireError, translate};
 use omniroute_core::{
-    Body, ChatRequest, Diagnostic, Doc, Env, Failure, FailureKind, Mono, Phase, ProviderId, Scope,
+    Body, ChatRequest, Diagnostic, Doc, Env, Failure, FailureKind, Mono, Phase, ProviderId,
 };
 
 use super::answer::{ChatBody, ChatResponse};
 use super::clocked::{Limit, Timeouts, What};
+use super::steps::{classify_or_shape, gather, no_credential, not_made, pass_headers, refused, unreadable};
 use super::stream::{EventStream, Parts};
 use super::wires::wire_of;
 use crate::catalog::Catalog;
 use crate::classify::{Dialect, Scene, classify, classify_error, classify_transport, limits_seen};
-use crate::credentials::{CredentialError, CredentialSource, Fixed, Held};
+use crate::credentials::{CredentialSource, Fixed, Held};
 use crate::data::{ProviderRow, WireId};
 use crate::prepare::{PrepareError, Settings, prepare};
 use crate::redact::Redactor;
@@ -27,10 +27,6 @@ const LONGEST: usize = 64 << 20;
 
 /// Longest error answer that is read, in bytes.
 const LONGEST_ERROR: usize = 64 << 10;
-
-/// Headers of a caller that go along.
-const PASSED: [&str; 6] =
-    ["anthropic-beta", "openai-organization", "openai-project", "x-request-id", "http-referer", "x-title"];
 
 /// A provider with a credential and an address.
 #[derive(Clone, Debug)]
@@ -131,7 +127,8 @@ impl ProviderBuilder {
         };
         let row = self.catalog.provider(&self.id).ok_or_else(unknown)?;
         let wire = self.wire.unwrap_or(row.wire);
-        let format = wire_of(wire).ok_or_else(|| PrepareError::Wire { provider: row.id.to_string(), wire })?;
+        let format =
+            wire_of(wire).ok_or_else(|| PrepareError::Wire { provider: row.id.to_string(), wire })?;
         let (id, dialect) = (ProviderId::new(row.id.as_ref()), Dialect::of(&row, wire));
         drop(row);
         let inner = Inner {
@@ -183,7 +180,12 @@ impl HttpProvider {
     ///
     /// # Errors
     /// [`Failure`], with no secret in it.
-    pub async fn chat(&self, env: &Env, request: &ChatRequest, call: &Call<'_>) -> Result<ChatResponse, Failure> {
+    pub async fn chat(
+        &self,
+        env: &Env,
+        request: &ChatRequest,
+        call: &Call<'_>,
+    ) -> Result<ChatResponse, Failure> {
         let inner = &*self.inner;
         let row = inner.row()?;
         let mut context = call.context.clone();
@@ -194,7 +196,12 @@ impl HttpProvider {
         let written = translate(request, inner.format, &context).map_err(refused)?;
         let settings = Settings { model: call.model, stream, ..inner.settings() };
         let make = |held: &Held, values: &[(&str, &str)]| {
-            let settings = Settings { values, base_url: inner.base_url.as_deref(), credential: held.as_credential(), ..settings.clone() };
+            let settings = Settings {
+                values,
+                base_url: inner.base_url.as_deref(),
+                credential: held.as_credential(),
+                ..settings.clone()
+            };
             prepare(&row, &settings, written.body.clone())
         };
         let exchange = inner.exchange(env, call, stream, &make).await?;
@@ -213,11 +220,13 @@ pub(crate) struct Exchange {
 }
 
 /// Makes a request out of a credential and the values of placeholders.
-pub(crate) type Make<'m> = dyn Fn(&Held, &[(&str, &str)]) -> Result<Request<Bytes>, PrepareError> + Send + Sync + 'm;
+pub(crate) type Make<'m> =
+    dyn Fn(&Held, &[(&str, &str)]) -> Result<Request<Bytes>, PrepareError> + Send + Sync + 'm;
 
 impl Inner {
     pub(crate) fn row(&self) -> Result<ProviderRow<'_>, Failure> {
-        let missing = || Failure::local(FailureKind::Unavailable, "unknown_provider", "the catalogue has no such row");
+        let missing =
+            || Failure::local(FailureKind::Unavailable, "unknown_provider", "the catalogue has no such row");
         self.catalog.provider(self.id.as_str()).ok_or_else(missing)
     }
 
@@ -246,7 +255,8 @@ impl Inner {
         let mut refused: Option<Held> = None;
         let mut redactor = Redactor::default();
         loop {
-            let asked = limit.hold(&*env.clock, Phase::PreDispatch, self.credentials.get(env, refused.as_ref()));
+            let asked =
+                limit.hold(&*env.clock, Phase::PreDispatch, self.credentials.get(env, refused.as_ref()));
             let held = asked.await?.map_err(|error| no_credential(&error))?;
             held.teach(&mut redactor);
             let mut request = make(&held, &values).map_err(|error| not_made(&error))?;
@@ -390,90 +400,6 @@ impl Inner {
                 "AWS keys need the feature sigv4; an API key of Bedrock works without",
             )),
             _ => Ok(()),
-        }
-    }
-}
-
-/// Reads a body up to a length; false: there was more.
-pub(crate) async fn gather(mut body: Body, longest: usize) -> Result<(Bytes, bool), omniroute_core::TransportError> {
-    let mut all: Vec<u8> = Vec::new();
-    while let Some(piece) = body.next().await {
-        let piece = piece?;
-        let room = longest - all.len();
-        if piece.len() > room {
-            all.extend_from_slice(piece.get(..room).unwrap_or_default());
-            return Ok((all.into(), false));
-        }
-        all.extend_from_slice(&piece);
-    }
-    Ok((all.into(), true))
-}
-
-fn classify_or_shape(status: u16, bytes: &Bytes, doc: &Doc, scene: &Scene<'_>) -> Failure {
-    let names = ["error", "errors", "base_resp", "detail"];
-    if names.iter().any(|name| doc.get(doc.root(), name).is_some()) {
-        return classify(status, bytes, scene);
-    }
-    unreadable("bad_reply", "the answer is not one of its wire")
-}
-
-pub(crate) fn unreadable(code: &str, message: &str) -> Failure {
-    let mut failure = Failure::new(FailureKind::BadReply, Scope::Provider, message);
-    if code == "empty_reply" {
-        failure.scope = Scope::Model;
-    }
-    failure.code = Some(code.to_owned());
-    failure.rule = if code == "empty_reply" { "ok.empty" } else { "ok.bad_json" }.into();
-    failure.phase = Phase::BodyComplete;
-    failure
-}
-
-/// A request that this target, or nobody, can take.
-fn refused(error: WireError) -> Failure {
-    let kind = match &error {
-        WireError::Incapable { .. } | WireError::Unsupported { .. } => FailureKind::Unsupported,
-        _ => FailureKind::InvalidRequest,
-    };
-    Failure::local(kind, error.code().to_owned(), error.to_string())
-}
-
-fn not_made(error: &PrepareError) -> Failure {
-    let (kind, code) = match error {
-        PrepareError::ByPolicy { .. } => (FailureKind::Unsupported, "not_built"),
-        PrepareError::NotYet { .. } | PrepareError::Wire { .. } => (FailureKind::Unsupported, "not_built_yet"),
-        PrepareError::MissingCredential { .. } => (FailureKind::Unauthorized, "missing_credential"),
-        PrepareError::WrongCredential { .. } | PrepareError::UnsendableCredential { .. } => {
-            (FailureKind::Unauthorized, "wrong_credential")
-        }
-        PrepareError::KeyForAnotherHost { .. } | PrepareError::PlainHttp { .. } => {
-            (FailureKind::Forbidden, "key_not_for_host")
-        }
-        _ => (FailureKind::Unavailable, "bad_settings"),
-    };
-    Failure::local(kind, code, error.to_string())
-}
-
-fn no_credential(error: &CredentialError) -> Failure {
-    let mut failure = Failure::local(FailureKind::Unauthorized, "no_credential", error.to_string());
-    match error {
-        CredentialError::AllResting { until, .. } => {
-            failure.kind = FailureKind::RateLimited;
-            failure.retry_at = Some(*until);
-        }
-        CredentialError::Expired { code, .. } => failure.code = Some(code.clone()),
-        _ => {}
-    }
-    failure
-}
-
-/// The few headers of the caller that go along; what the request has already stays.
-fn pass_headers(from: &HeaderMap, to: &mut HeaderMap<HeaderValue>) {
-    for name in PASSED {
-        let name = HeaderName::from_static(name);
-        for value in from.get_all(&name) {
-            if !to.contains_key(&name) || name.as_str() == "anthropic-beta" {
-                to.append(name.clone(), value.clone());
-            }
         }
     }
 }

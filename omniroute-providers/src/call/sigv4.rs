@@ -22,7 +22,8 @@ pub(crate) fn sign(
     let (day, second) = stamps(now);
     let host = request.uri().authority().map(|a| a.as_str().to_owned()).ok_or("the address has no host")?;
     let secret_value = |text: &str| {
-        let mut value = HeaderValue::try_from(text).map_err(|_| "a key has characters that a header cannot carry")?;
+        let mut value =
+            HeaderValue::try_from(text).map_err(|_| "a key has characters that a header cannot carry")?;
         value.set_sensitive(true);
         Ok::<_, &'static str>(value)
     };
@@ -56,7 +57,8 @@ pub(crate) fn sign(
         .fold(first.into_bytes(), |key, part| hmac(&key, part).to_vec());
     let signature = hex(&hmac(&key, text.as_bytes()));
     let id = keys.access_key.expose();
-    let value = format!("AWS4-HMAC-SHA256 Credential={id}/{scope}, SignedHeaders={names}, Signature={signature}");
+    let value =
+        format!("AWS4-HMAC-SHA256 Credential={id}/{scope}, SignedHeaders={names}, Signature={signature}");
     request.headers_mut().insert(AUTHORIZATION, secret_value(&value)?);
     Ok(())
 }

@@ -6,7 +6,8 @@ use http::{Method, Request, Uri};
 use omniroute_core::wire::read;
 use omniroute_core::{Doc, Env, Failure, FailureKind, LimitSeen, Phase};
 
-use super::provider::{Call, Exchange, HttpProvider, gather, unreadable};
+use super::provider::{Call, Exchange, HttpProvider};
+use super::steps::{gather, unreadable};
 use crate::classify::{Scene, classify, classify_transport, limits_seen};
 use crate::credentials::Held;
 use crate::data::{Kind, ProviderRow, WireId};
@@ -219,13 +220,16 @@ impl HttpProvider {
     /// As [`HttpProvider::pass`]; `bad_reply` if the answer is no list of models.
     pub async fn models(&self, env: &Env, call: &Call<'_>) -> Result<Vec<String>, Failure> {
         let passed = self.pass(env, Surface::Models, Upload::json(Bytes::new()), call).await?;
-        let doc = Doc::parse(passed.body).map_err(|_| unreadable("bad_json", "the list of models is no JSON"))?;
+        let doc =
+            Doc::parse(passed.body).map_err(|_| unreadable("bad_json", "the list of models is no JSON"))?;
         let root = doc.root();
         let [data, models] = read::pick(&doc, root, ["data", "models"]);
         let list = data.or(models).unwrap_or(root);
         let name = |node| {
             let [id, name, model] = read::pick(&doc, node, ["id", "name", "model"]);
-            let found = read::chars(&doc, id).or_else(|| read::chars(&doc, name)).or_else(|| read::chars(&doc, model));
+            let found = read::chars(&doc, id)
+                .or_else(|| read::chars(&doc, name))
+                .or_else(|| read::chars(&doc, model));
             found.or_else(|| read::chars(&doc, Some(node)))
         };
         let strip = |id: String| id.strip_prefix("models/").map(str::to_owned).unwrap_or(id);
@@ -296,11 +300,36 @@ mod tests {
     #[test]
     fn surfaces_stand_beside_chat() {
         let rows = [
-            ("https://api.openai.com/v1/chat/completions", WireId::OpenaiChat, "/embeddings", "https://api.openai.com/v1/embeddings"),
-            ("https://x.example/openai/deployments/d/chat/completions?api-version=1", WireId::OpenaiChat, "/embeddings", "https://x.example/openai/deployments/d/embeddings?api-version=1"),
-            ("https://api.anthropic.com/v1/messages", WireId::AnthropicMessages, "/messages/count_tokens", "https://api.anthropic.com/v1/messages/count_tokens"),
-            ("https://g.example/v1beta/models/m:generateContent", WireId::Gemini, ":countTokens", "https://g.example/v1beta/models/m:countTokens"),
-            ("https://api.cohere.com/v2/chat", WireId::Cohere, "/v2/rerank", "https://api.cohere.com/v2/rerank"),
+            (
+                "https://api.openai.com/v1/chat/completions",
+                WireId::OpenaiChat,
+                "/embeddings",
+                "https://api.openai.com/v1/embeddings",
+            ),
+            (
+                "https://x.example/openai/deployments/d/chat/completions?api-version=1",
+                WireId::OpenaiChat,
+                "/embeddings",
+                "https://x.example/openai/deployments/d/embeddings?api-version=1",
+            ),
+            (
+                "https://api.anthropic.com/v1/messages",
+                WireId::AnthropicMessages,
+                "/messages/count_tokens",
+                "https://api.anthropic.com/v1/messages/count_tokens",
+            ),
+            (
+                "https://g.example/v1beta/models/m:generateContent",
+                WireId::Gemini,
+                ":countTokens",
+                "https://g.example/v1beta/models/m:countTokens",
+            ),
+            (
+                "https://api.cohere.com/v2/chat",
+                WireId::Cohere,
+                "/v2/rerank",
+                "https://api.cohere.com/v2/rerank",
+            ),
         ];
         for (chat, wire, path, wanted) in rows {
             let uri = address(&chat.parse().unwrap(), wire, path).unwrap();

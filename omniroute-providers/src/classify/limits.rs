@@ -48,24 +48,134 @@ const HEADERS: &[Names] = &[
     names(Some(Dialect::Groq), Requests, Day, REQUESTS),
     names(None, Requests, Minute, REQUESTS),
     names(None, Tokens, Minute, TOKENS),
-    names(None, Tokens, Minute, ["x-ratelimit-limit-input-tokens", "x-ratelimit-remaining-input-tokens", "", "x-ratelimit-reset-input-tokens"]),
-    names(None, Tokens, Minute, ["x-ratelimit-limit-output-tokens", "x-ratelimit-remaining-output-tokens", "", "x-ratelimit-reset-output-tokens"]),
-    names(None, Requests, Minute, ["anthropic-ratelimit-requests-limit", "anthropic-ratelimit-requests-remaining", "", "anthropic-ratelimit-requests-reset"]),
-    names(None, Tokens, Minute, ["anthropic-ratelimit-tokens-limit", "anthropic-ratelimit-tokens-remaining", "", "anthropic-ratelimit-tokens-reset"]),
-    names(None, Tokens, Minute, ["anthropic-ratelimit-input-tokens-limit", "anthropic-ratelimit-input-tokens-remaining", "", "anthropic-ratelimit-input-tokens-reset"]),
-    names(None, Tokens, Minute, ["anthropic-ratelimit-output-tokens-limit", "anthropic-ratelimit-output-tokens-remaining", "", "anthropic-ratelimit-output-tokens-reset"]),
-    names(None, Percent, FiveHours, ["", "", "anthropic-ratelimit-unified-5h-utilization", "anthropic-ratelimit-unified-5h-reset"]),
-    names(None, Percent, Week, ["", "", "anthropic-ratelimit-unified-7d-utilization", "anthropic-ratelimit-unified-7d-reset"]),
+    names(
+        None,
+        Tokens,
+        Minute,
+        [
+            "x-ratelimit-limit-input-tokens",
+            "x-ratelimit-remaining-input-tokens",
+            "",
+            "x-ratelimit-reset-input-tokens",
+        ],
+    ),
+    names(
+        None,
+        Tokens,
+        Minute,
+        [
+            "x-ratelimit-limit-output-tokens",
+            "x-ratelimit-remaining-output-tokens",
+            "",
+            "x-ratelimit-reset-output-tokens",
+        ],
+    ),
+    names(
+        None,
+        Requests,
+        Minute,
+        [
+            "anthropic-ratelimit-requests-limit",
+            "anthropic-ratelimit-requests-remaining",
+            "",
+            "anthropic-ratelimit-requests-reset",
+        ],
+    ),
+    names(
+        None,
+        Tokens,
+        Minute,
+        [
+            "anthropic-ratelimit-tokens-limit",
+            "anthropic-ratelimit-tokens-remaining",
+            "",
+            "anthropic-ratelimit-tokens-reset",
+        ],
+    ),
+    names(
+        None,
+        Tokens,
+        Minute,
+        [
+            "anthropic-ratelimit-input-tokens-limit",
+            "anthropic-ratelimit-input-tokens-remaining",
+            "",
+            "anthropic-ratelimit-input-tokens-reset",
+        ],
+    ),
+    names(
+        None,
+        Tokens,
+        Minute,
+        [
+            "anthropic-ratelimit-output-tokens-limit",
+            "anthropic-ratelimit-output-tokens-remaining",
+            "",
+            "anthropic-ratelimit-output-tokens-reset",
+        ],
+    ),
+    names(
+        None,
+        Percent,
+        FiveHours,
+        ["", "", "anthropic-ratelimit-unified-5h-utilization", "anthropic-ratelimit-unified-5h-reset"],
+    ),
+    names(
+        None,
+        Percent,
+        Week,
+        ["", "", "anthropic-ratelimit-unified-7d-utilization", "anthropic-ratelimit-unified-7d-reset"],
+    ),
     names(None, Percent, FiveHours, ["", "", "x-codex-primary-used-percent", "x-codex-primary-reset-at"]),
-    names(None, Percent, FiveHours, ["", "", "x-codex-primary-used-percent", "x-codex-primary-reset-after-seconds"]),
+    names(
+        None,
+        Percent,
+        FiveHours,
+        ["", "", "x-codex-primary-used-percent", "x-codex-primary-reset-after-seconds"],
+    ),
     names(None, Percent, Week, ["", "", "x-codex-secondary-used-percent", "x-codex-secondary-reset-at"]),
-    names(None, Percent, Week, ["", "", "x-codex-secondary-used-percent", "x-codex-secondary-reset-after-seconds"]),
+    names(
+        None,
+        Percent,
+        Week,
+        ["", "", "x-codex-secondary-used-percent", "x-codex-secondary-reset-after-seconds"],
+    ),
     names(None, Requests, FiveHours, ["x-codex-5h-limit", "", "", "x-codex-5h-reset-at"]),
     names(None, Requests, Week, ["x-codex-7d-limit", "", "", "x-codex-7d-reset-at"]),
-    names(None, Requests, Minute, ["x-ratelimit-limit-req-minute", "x-ratelimit-remaining-req-minute", "", ""]),
-    names(None, Tokens, Minute, ["x-ratelimit-limit-tokens-minute", "x-ratelimit-remaining-tokens-minute", "", "x-ratelimit-reset-tokens-minute"]),
-    names(None, Tokens, Month, ["x-ratelimit-limit-tokens-month", "x-ratelimit-remaining-tokens-month", "", ""]),
-    names(None, Requests, Day, ["x-ratelimit-limit-requests-day", "x-ratelimit-remaining-requests-day", "", "x-ratelimit-reset-requests-day"]),
+    names(
+        None,
+        Requests,
+        Minute,
+        ["x-ratelimit-limit-req-minute", "x-ratelimit-remaining-req-minute", "", ""],
+    ),
+    names(
+        None,
+        Tokens,
+        Minute,
+        [
+            "x-ratelimit-limit-tokens-minute",
+            "x-ratelimit-remaining-tokens-minute",
+            "",
+            "x-ratelimit-reset-tokens-minute",
+        ],
+    ),
+    names(
+        None,
+        Tokens,
+        Month,
+        ["x-ratelimit-limit-tokens-month", "x-ratelimit-remaining-tokens-month", "", ""],
+    ),
+    names(
+        None,
+        Requests,
+        Day,
+        [
+            "x-ratelimit-limit-requests-day",
+            "x-ratelimit-remaining-requests-day",
+            "",
+            "x-ratelimit-reset-requests-day",
+        ],
+    ),
     names(None, Requests, Month, ["x-trial-endpoint-call-limit", "x-trial-endpoint-call-remaining", "", ""]),
     names(None, Requests, Minute, ["x-ratelimit-limit", "x-ratelimit-remaining", "", "x-ratelimit-reset"]),
     names(None, Requests, Minute, ["ratelimit-limit", "ratelimit-remaining", "", "ratelimit-reset"]),
@@ -89,7 +199,8 @@ pub fn limits_seen(headers: &HeaderMap, dialect: Dialect, now: UnixMs) -> Vec<Li
     for found in allowances(&told, dialect, vendor) {
         let mut seen = LimitSeen::new(found.unit, found.window);
         (seen.limit, seen.remaining, seen.used_ppm) = (found.limit, found.remaining, found.used_ppm);
-        seen.resets_at = found.resets_at.map(|at| UnixMs(at.0.saturating_sub(vendor.0).saturating_add(now.0)));
+        seen.resets_at =
+            found.resets_at.map(|at| UnixMs(at.0.saturating_sub(vendor.0).saturating_add(now.0)));
         match out.iter_mut().find(|s| s.unit == seen.unit && s.window == seen.window) {
             None => out.push(seen),
             Some(known) if is_scarcer(&seen, known) => *known = seen,
@@ -124,7 +235,8 @@ pub(crate) fn allowances(told: &Told<'_>, dialect: Dialect, vendor: UnixMs) -> V
             if !used.contains(&key) || key.is_empty() {
                 used.push(key);
                 out.push(found);
-            } else if let Some(last) = out.last_mut().filter(|last: &&mut Allowance| last.resets_at.is_none()) {
+            } else if let Some(last) = out.last_mut().filter(|last: &&mut Allowance| last.resets_at.is_none())
+            {
                 last.resets_at = found.resets_at; // the same share, its reset in another form
             }
         }
@@ -149,6 +261,7 @@ fn whole(text: &str) -> Option<u64> {
 /// A share in millionths.
 fn share(text: &str, percent: bool) -> Option<u32> {
     let millis = moment::thousandths(text)?; // thousandths of what is written
-    let ppm = if percent || millis > 1_500 { millis.saturating_mul(10) } else { millis.saturating_mul(1_000) };
+    let ppm =
+        if percent || millis > 1_500 { millis.saturating_mul(10) } else { millis.saturating_mul(1_000) };
     u32::try_from(ppm.min(1_000_000)).ok()
 }

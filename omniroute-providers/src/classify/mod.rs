@@ -118,7 +118,10 @@ fn judge(error: &ErrorBody, doc: Option<&Doc>, scene: &Scene<'_>) -> Failure {
             if matches!(failure.scope, Scope::Connection | Scope::Provider) {
                 failure.scope = Scope::Model;
                 failure.wider = Wider::None;
-                if matches!(failure.kind, FailureKind::Unauthorized | FailureKind::Banned | FailureKind::CreditsExhausted) {
+                if matches!(
+                    failure.kind,
+                    FailureKind::Unauthorized | FailureKind::Banned | FailureKind::CreditsExhausted
+                ) {
                     failure.kind = FailureKind::Unavailable;
                 }
             }
@@ -165,10 +168,8 @@ fn failure_of(row: &Row, told: &Told<'_>, error: &ErrorBody, scene: &Scene<'_>) 
     failure.request_id = error.request_id.as_deref().filter(|id| id.len() <= 128).map(|id| clean(id, scene));
     if matches!(row.kind, FailureKind::ContextTooLong | FailureKind::TooLarge) {
         let found = size::sizes(&told.message);
-        failure.limits = Exceeded {
-            asked: error.limits.asked.or(found.asked),
-            max: error.limits.max.or(found.max),
-        };
+        failure.limits =
+            Exceeded { asked: error.limits.asked.or(found.asked), max: error.limits.max.or(found.max) };
     }
     wait(&mut failure, row, told, scene);
     failure

@@ -3,9 +3,9 @@
 use omniroute_core::UnixMs;
 
 use super::body::{Member, Told};
+use super::dialect::Dialect;
 use super::limits::{Allowance, allowances};
 use super::moment::{self, LONGEST_MS, When};
-use super::dialect::Dialect;
 
 /// Words before a duration or a date, in lower case.
 const WAITS: [&str; 14] = [
@@ -63,7 +63,12 @@ fn generic(told: &Told<'_>, fits: &dyn Fn(When) -> Option<UnixMs>) -> Option<Uni
     if left.is_some_and(|n| n != "0") {
         return None; // another limit was hit
     }
-    let names = ["x-ratelimit-reset-after", "x-ratelimit-reset", "ratelimit-reset", "anthropic-ratelimit-unified-reset"];
+    let names = [
+        "x-ratelimit-reset-after",
+        "x-ratelimit-reset",
+        "ratelimit-reset",
+        "anthropic-ratelimit-unified-reset",
+    ];
     names.iter().find_map(|name| moment::when(told.header(name)?)).and_then(fits)
 }
 

@@ -93,14 +93,42 @@ mod tests {
     #[test]
     fn numbers_are_found() {
         let rows = [
-            ("this model's maximum context length is 8192 tokens. however, your messages resulted in 9001 tokens.", 9001, 8192),
-            ("this model's maximum context length is 4096 tokens. however, you requested 5000 tokens (4488 in the messages, 512 in the completion)", 5000, 4096),
+            (
+                "this model's maximum context length is 8192 tokens. however, your messages resulted in 9001 tokens.",
+                9001,
+                8192,
+            ),
+            (
+                "this model's maximum context length is 4096 tokens. however, you requested 5000 tokens (4488 in the messages, 512 in the completion)",
+                5000,
+                4096,
+            ),
             ("prompt is too long: 210000 tokens > 200000 maximum", 210_000, 200_000),
-            ("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length", 210_000, 200_000),
-            ("the input token count (1200000) exceeds the maximum number of tokens allowed (1048575).", 1_200_000, 1_048_575),
-            ("request (2009 tokens) exceeds the available context size (512 tokens), try increasing it", 2009, 512),
-            ("prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length", 40_000, 32_768),
-            ("this model's maximum prompt length is 131072 but the request contains 200000 tokens.", 200_000, 131_072),
+            (
+                "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length",
+                210_000,
+                200_000,
+            ),
+            (
+                "the input token count (1200000) exceeds the maximum number of tokens allowed (1048575).",
+                1_200_000,
+                1_048_575,
+            ),
+            (
+                "request (2009 tokens) exceeds the available context size (512 tokens), try increasing it",
+                2009,
+                512,
+            ),
+            (
+                "prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+                40_000,
+                32_768,
+            ),
+            (
+                "this model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+                200_000,
+                131_072,
+            ),
             ("inputs tokens + max_new_tokens must be <= 4097. given: 5000 inputs tokens", 5000, 4097),
             ("your input has 1,200,300 tokens, the limit is 1_000_000", 1_200_300, 1_000_000),
         ];

@@ -68,9 +68,8 @@ impl Table {
     /// Reads a file. The message of an error names the line.
     pub(crate) fn read(text: &'static str) -> Result<Table, String> {
         let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let rows = lines.map(|(at, line)| {
-            Row::read(line).ok_or_else(|| format!("line {}: not a row: {line:?}", at + 1))
-        });
+        let rows = lines
+            .map(|(at, line)| Row::read(line).ok_or_else(|| format!("line {}: not a row: {line:?}", at + 1)));
         Ok(Table { rows: rows.collect::<Result<_, _>>()? })
     }
 
@@ -140,10 +139,13 @@ impl Row {
             By::Name => self.is(&told.code) || self.is(&told.kind),
             By::Reason => told.reasons.iter().any(|reason| self.is(reason)),
             By::Quota => told.quotas.iter().any(|quota| self.phrase(quota).is_some()),
-            By::Message => !told.html && self.phrase(&told.message).is_some_and(|words| !self.is_echo(words, echo)),
+            By::Message => {
+                !told.html && self.phrase(&told.message).is_some_and(|words| !self.is_echo(words, echo))
+            }
             By::Title => told.html && (self.texts.is_empty() || self.phrase(&told.message).is_some()),
             By::Header => self.header.is_some_and(|name| {
-                told.header(name).is_some_and(|value| self.texts.iter().flatten().any(|t| value.eq_ignore_ascii_case(t)))
+                told.header(name)
+                    .is_some_and(|value| self.texts.iter().flatten().any(|t| value.eq_ignore_ascii_case(t)))
             }),
             By::Status => true,
         }

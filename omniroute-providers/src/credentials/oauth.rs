@@ -129,12 +129,14 @@ impl OAuthSource {
         let end = env.clock.now().mono.after(self.client.patience);
         let exchange = async {
             let answer = env.http.send(self.request(refresh)?).await;
-            let answer = answer.map_err(|error| (self.failed(self.hide(&error.to_string(), refresh)), true))?;
+            let answer =
+                answer.map_err(|error| (self.failed(self.hide(&error.to_string(), refresh)), true))?;
             let status = answer.status().as_u16();
             let mut body = answer.into_body();
             let mut bytes = Vec::new();
             while let Some(piece) = body.next().await {
-                let piece = piece.map_err(|error| (self.failed(self.hide(&error.to_string(), refresh)), true))?;
+                let piece =
+                    piece.map_err(|error| (self.failed(self.hide(&error.to_string(), refresh)), true))?;
                 if bytes.len() + piece.len() > LONGEST {
                     return Err((self.failed("the answer is longer than 64 KiB".to_owned()), false));
                 }
@@ -206,7 +208,9 @@ impl OAuthSource {
             return Err((CredentialError::Expired { place, code }, false));
         }
         let again = matches!(status, 408 | 429 | 500..=599);
-        let code = code.filter(|c| c.len() <= 64).map_or_else(String::new, |c| format!(", code {}", self.hide(&c, refresh)));
+        let code = code
+            .filter(|c| c.len() <= 64)
+            .map_or_else(String::new, |c| format!(", code {}", self.hide(&c, refresh)));
         Err((self.failed(format!("no token, status {status}{code}")), again))
     }
 

@@ -101,7 +101,9 @@ impl KeyRing {
         }
         let waiting = state.keys.iter().filter(|slot| slot.refusals < REFUSALS).map(|slot| slot.rests_until);
         match waiting.min() {
-            Some(until) => Err(CredentialError::AllResting { place: self.place.clone(), until: UnixMs(until) }),
+            Some(until) => {
+                Err(CredentialError::AllResting { place: self.place.clone(), until: UnixMs(until) })
+            }
             None => Err(CredentialError::AllRefused { place: self.place.clone(), count }),
         }
     }

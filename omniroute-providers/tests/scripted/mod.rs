@@ -57,7 +57,9 @@ impl Step {
 
     pub fn hanging(self) -> Step {
         match self {
-            Step::Answer { status, headers, pieces, .. } => Step::Answer { status, headers, pieces, hangs: true },
+            Step::Answer { status, headers, pieces, .. } => {
+                Step::Answer { status, headers, pieces, hangs: true }
+            }
             other => other,
         }
     }
