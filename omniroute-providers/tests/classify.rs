@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use omniroute_core::{Exceeded, Failure, QuotaWindow, Unit, UnixMs};
 use omniroute_providers::{Dialect, Scene, classify, limits_seen};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 /// 2026-01-15T12:00:00Z.
 const NOW: UnixMs = UnixMs(1_768_478_400_000);
@@ -265,4 +267,36 @@ fn allowances_are_read_in_the_names_of_all_vendors() {
         assert_eq!(one.resets_at.map(|at| at.0 - NOW.0), reset, "{head}");
     }
     assert!(limits_seen(&headers("x-ratelimit-limit-requests: many"), Dialect::OpenAi, NOW).is_empty());
+}
+
+#[test]
+fn one_code_means_different_things_at_two_vendors() {
+    let body =
+        br#"{"error":{"code":"1002","message":"x"},"base_resp":{"status_code":1002,"status_msg":"x"}}"#;
+    let kind = |dialect| classify(429, body, &Scene { dialect, now: NOW, ..Scene::default() }).kind.code();
+    assert_eq!((kind(Dialect::MiniMax), kind(Dialect::Zhipu)), ("rate_limited", "unauthorized"));
+    // Type against code: at one vendor the type is right, the code is the same for every mistake.
+    let body = br#"{"error":{"code":"invalid_request_error","type":"authentication_error","message":"x"}}"#;
+    let found = classify(400, body, &Scene { dialect: Dialect::DeepSeek, now: NOW, ..Scene::default() });
+    assert_eq!((found.kind.code(), found.rule.as_ref()), ("unauthorized", "deepseek.key"));
+}
+
+#[test]
+fn any_bytes_give_a_failure_and_a_429_never_blames_the_provider() {
+    let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let words = "[ -~]{0,40}|overloaded|quota|billing|<html>|\\{\"error\":\\{\"message\":\"[a-z ]{0,30}\",\"code\":\"[a-z_]{0,20}\"\\}\\}";
+    let input = (100..600u16, 0..Dialect::ALL.len(), words, proptest::collection::vec(any::<u8>(), 0..40));
+    let checked = runner.run(&input, |(status, dialect, text, noise)| {
+        let mut body = text.into_bytes();
+        body.extend(noise);
+        let scene = Scene { dialect: Dialect::ALL[dialect], now: NOW, ..Scene::default() };
+        let failure = classify(status, &body, &scene);
+        prop_assert!(!failure.rule.is_empty());
+        let late = classify(429, &body, &scene);
+        prop_assert!(late.scope != omniroute_core::Scope::Provider, "{:?}", late);
+        prop_assert!(late.kind != omniroute_core::FailureKind::Banned, "{:?}", late);
+        Ok(())
+    });
+    checked.unwrap();
 }

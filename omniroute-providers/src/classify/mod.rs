@@ -166,6 +166,10 @@ fn failure_of(row: &Row, told: &Told<'_>, error: &ErrorBody, scene: &Scene<'_>) 
     };
     failure.code = name_of(error).map(|code| clean(code, scene));
     failure.request_id = error.request_id.as_deref().filter(|id| id.len() <= 128).map(|id| clean(id, scene));
+    if failure.status == Some(429) && failure.scope == Scope::Provider {
+        // Whatever its names say: who is told to slow down talks to a provider that works.
+        (failure.kind, failure.scope) = (FailureKind::RateLimited, Scope::Connection);
+    }
     if matches!(row.kind, FailureKind::ContextTooLong | FailureKind::TooLarge) {
         let found = size::sizes(&told.message);
         failure.limits =
