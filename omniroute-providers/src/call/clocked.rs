@@ -106,7 +106,9 @@ impl Limit {
                 return Failure::local(FailureKind::Timeout, "deadline_exceeded", "the caller's time is up");
             }
         };
-        let mut failure = Failure::new(FailureKind::Timeout, Scope::Provider, message);
+        // Before anything is sent it is the credential's source that is late.
+        let scope = if phase == Phase::PreDispatch { Scope::Connection } else { Scope::Provider };
+        let mut failure = Failure::new(FailureKind::Timeout, scope, message);
         failure.rule = rule.into();
         failure.phase = phase;
         failure

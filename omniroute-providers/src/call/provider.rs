@@ -252,12 +252,11 @@ impl Inner {
             limit = whole.min(limit);
         }
         let values: Vec<(&str, &str)> = self.values.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        let mut refused: Option<Held> = None;
         let mut redactor = Redactor::default();
+        let mut resent = false;
+        let asked = limit.hold(&*env.clock, Phase::PreDispatch, self.credentials.get(env, None));
+        let mut held = asked.await?.map_err(|error| no_credential(&error))?;
         loop {
-            let asked =
-                limit.hold(&*env.clock, Phase::PreDispatch, self.credentials.get(env, refused.as_ref()));
-            let held = asked.await?.map_err(|error| no_credential(&error))?;
             held.teach(&mut redactor);
             let mut request = make(&held, &values).map_err(|error| not_made(&error))?;
             pass_headers(&call.headers, request.headers_mut());
@@ -276,8 +275,7 @@ impl Inner {
                 Err(late) => late,
                 Ok(Err(error)) => classify_transport(&error, &scene(Phase::Transport, None)),
                 Ok(Ok(response)) if response.status().is_success() => {
-                    let resent = refused.is_some();
-                    let (held, sent) = (held, sent.clone());
+                    let sent = sent.clone();
                     return Ok(Exchange { response, redactor, held, sent, resent, limit: whole });
                 }
                 Ok(Ok(response)) => {
@@ -290,13 +288,13 @@ impl Inner {
                 }
             };
             self.credentials.heard(&held, Some(&failure), env.clock.now().wall);
-            if failure.kind != FailureKind::Unauthorized || refused.is_some() {
+            if failure.kind != FailureKind::Unauthorized || resent {
                 return Err(failure);
             }
             // Another credential, or the end: the same one again would be refused again.
             let renewed = limit.hold(&*env.clock, Phase::PreDispatch, self.credentials.get(env, Some(&held)));
             match renewed.await {
-                Ok(Ok(other)) if !other.is_same(&held) => refused = Some(held),
+                Ok(Ok(other)) if !other.is_same(&held) => (held, resent) = (other, true),
                 _ => return Err(failure),
             }
         }
@@ -391,7 +389,6 @@ impl Inner {
     }
 
     #[cfg(not(feature = "sigv4"))]
-    #[expect(clippy::unused_self, reason = "the same shape as with the feature")]
     fn sign(&self, held: &Held, _: &mut Request<Bytes>, _: &Env) -> Result<(), Failure> {
         match held {
             Held::Aws(_) => Err(Failure::local(
