@@ -2,6 +2,7 @@
 
 mod answer;
 mod clocked;
+mod gathered;
 mod provider;
 #[cfg(feature = "sigv4")]
 mod sigv4;

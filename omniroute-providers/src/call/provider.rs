@@ -12,6 +12,7 @@ use omniroute_core::{
 
 use super::answer::{ChatBody, ChatResponse};
 use super::clocked::{Limit, Timeouts, What};
+use super::gathered;
 use super::steps::{classify_or_shape, gather, no_credential, not_made, pass_headers, refused, unreadable};
 use super::stream::{EventStream, Parts};
 use super::wires::wire_of;
@@ -176,6 +177,7 @@ impl HttpProvider {
     /// - Never sleeps and never tries again, but for one thing: after a 401 the credential source is asked once for
     ///   another credential, and if it gives one the same request is sent again at once.
     /// - Dropping the future, or the stream of the answer, ends the call at the vendor.
+    /// - Where the row streams only, a whole answer is put together from the stream.
     /// - A whole answer is checked: an error inside a success and an empty answer are failures.
     ///
     /// # Errors
@@ -192,8 +194,12 @@ impl HttpProvider {
         context.model = Some(call.model.to_owned());
         context.quirks.drop_params.extend(row.drop_params.iter().map(ToString::to_string));
         context.quirks.plain_content |= row.plain_string_content;
-        let stream = request.head().stream;
-        let written = translate(request, inner.format, &context).map_err(refused)?;
+        let wanted = request.head().stream;
+        let mut written = translate(request, inner.format, &context).map_err(refused)?;
+        let stream = wanted || row.force_stream;
+        if stream && !wanted {
+            written.body = gathered::streamed(written.body)?;
+        }
         let settings = Settings { model: call.model, stream, ..inner.settings() };
         let make = |held: &Held, values: &[(&str, &str)]| {
             let settings = Settings {
@@ -205,7 +211,12 @@ impl HttpProvider {
             prepare(&row, &settings, written.body.clone())
         };
         let exchange = inner.exchange(env, call, stream, &make).await?;
-        inner.answer(env, call, stream, exchange, written.notes).await
+        let mut response = inner.answer(env, call, stream, exchange, written.notes).await?;
+        if let (ChatBody::Stream(items), false) = (&mut response.body, wanted) {
+            let items = std::mem::replace(items, EventStream::empty());
+            response.body = ChatBody::Whole(gathered::whole(items, inner.format).await?);
+        }
+        Ok(response)
     }
 }
 

@@ -61,6 +61,11 @@ struct State {
 }
 
 impl EventStream {
+    /// No items.
+    pub(crate) fn empty() -> Self {
+        EventStream(Box::pin(futures::stream::empty()))
+    }
+
     pub(crate) fn new(parts: Parts) -> Self {
         let now = parts.clock.now().mono;
         let state =
