@@ -125,6 +125,7 @@ impl Row {
     }
 
     /// Whether the row is sure because a documented name said so.
+    #[cfg(test)]
     pub(crate) fn is_structured(&self) -> bool {
         matches!(self.by, By::Code | By::Type | By::Name | By::Reason | By::Quota | By::Header)
     }

@@ -17,7 +17,7 @@ use omniroute_core::{Body, Env, HttpTransport, Inline, TransportError, UnixMs};
 
 /// What the vendor does next.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// Head and pieces of the body; then the end, or silence.
     Answer { status: u16, headers: Vec<(String, String)>, pieces: Vec<Bytes>, hangs: bool },
     /// No answer at all.
@@ -28,7 +28,7 @@ pub enum Step {
 
 /// The vendor.
 #[derive(Default)]
-pub struct Vendor {
+pub(crate) struct Vendor {
     steps: Mutex<VecDeque<Step>>,
     seen: Mutex<Vec<Request<Bytes>>>,
     open: Arc<AtomicUsize>,
@@ -41,21 +41,21 @@ impl fmt::Debug for Vendor {
 }
 
 impl Step {
-    pub fn json(status: u16, body: impl Into<Bytes>) -> Step {
+    pub(crate) fn json(status: u16, body: impl Into<Bytes>) -> Step {
         Step::of(status, &[("content-type", "application/json")], vec![body.into()])
     }
 
-    pub fn of(status: u16, headers: &[(&str, &str)], pieces: Vec<Bytes>) -> Step {
+    pub(crate) fn of(status: u16, headers: &[(&str, &str)], pieces: Vec<Bytes>) -> Step {
         let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
         Step::Answer { status, headers, pieces, hangs: false }
     }
 
-    pub fn stream(text: &str, cut: usize) -> Step {
+    pub(crate) fn stream(text: &str, cut: usize) -> Step {
         let pieces = text.as_bytes().chunks(cut.max(1)).map(Bytes::copy_from_slice).collect();
         Step::of(200, &[("content-type", "text/event-stream")], pieces)
     }
 
-    pub fn hanging(self) -> Step {
+    pub(crate) fn hanging(self) -> Step {
         match self {
             Step::Answer { status, headers, pieces, .. } => {
                 Step::Answer { status, headers, pieces, hangs: true }
@@ -66,17 +66,17 @@ impl Step {
 }
 
 impl Vendor {
-    pub fn new(steps: impl IntoIterator<Item = Step>) -> Arc<Vendor> {
+    pub(crate) fn new(steps: impl IntoIterator<Item = Step>) -> Arc<Vendor> {
         Arc::new(Vendor { steps: Mutex::new(steps.into_iter().collect()), ..Vendor::default() })
     }
 
     /// What it was asked.
-    pub fn seen(&self) -> Vec<Request<Bytes>> {
+    pub(crate) fn seen(&self) -> Vec<Request<Bytes>> {
         self.seen.lock().unwrap().clone()
     }
 
     /// Bodies and exchanges that nobody has dropped yet.
-    pub fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.open.load(Ordering::SeqCst)
     }
 }
@@ -142,17 +142,17 @@ async fn yield_once() {
 }
 
 /// 2026-01-15T12:00:00Z.
-pub const NOW: UnixMs = UnixMs(1_768_478_400_000);
+pub(crate) const NOW: UnixMs = UnixMs(1_768_478_400_000);
 
 /// The vendor and a clock that stands still.
-pub fn env(vendor: &Arc<Vendor>) -> (Env, VirtualClock) {
+pub(crate) fn env(vendor: &Arc<Vendor>) -> (Env, VirtualClock) {
     let clock = VirtualClock::at(NOW);
     let http: Arc<dyn HttpTransport> = vendor.clone();
     (Env { clock: Arc::new(clock.clone()), http, offload: Arc::new(Inline) }, clock)
 }
 
 /// Runs a future that needs nobody else; none: it waits for something.
-pub fn run<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let mut cx = Context::from_waker(futures::task::noop_waker_ref());
     (0..10_000).find_map(|_| match future.as_mut().poll(&mut cx) {
