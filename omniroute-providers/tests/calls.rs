@@ -55,7 +55,7 @@ fn openai(timeouts: Timeouts) -> HttpProvider {
 #[test]
 fn every_row_is_called_where_and_how_the_table_says() {
     let catalog = Catalog::embedded();
-    let (mut called, mut waiting, mut wrong) = (0, 0, Vec::new());
+    let (mut called, mut waiting, mut refused, mut wrong) = (0, 0, 0, Vec::new());
     for line in include_str!("prepare_table.tsv").lines().filter(|line| !line.starts_with('#')) {
         let columns: Vec<&str> = line.split('\t').collect();
         let [id, wire, address, rights] = columns.as_slice() else { panic!("{line}") };
@@ -82,6 +82,11 @@ fn every_row_is_called_where_and_how_the_table_says() {
         let (env, _) = env(&vendor);
         let result = run(provider.chat(&env, &request(false), &Call::new("m-1"))).unwrap();
         let seen = vendor.seen();
+        if **rights == *"refused" {
+            assert!(seen.is_empty() && result.is_err_and(|f| f.origin_local), "{id}: nothing is sent");
+            refused += 1;
+            continue;
+        }
         let Some(sent) = seen.first() else {
             wrong.push(format!("{id}: {result:?}"));
             continue;
@@ -101,7 +106,7 @@ fn every_row_is_called_where_and_how_the_table_says() {
         }
         called += 1;
     }
-    println!("{called} rows called, {waiting} wait for their wire");
+    println!("{called} rows called, {refused} refused, {waiting} wait for their wire");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(called >= 190, "{called}");
 }
