@@ -44,12 +44,12 @@ fn reply(wire: WireId) -> &'static str {
 
 fn request(stream: bool) -> ChatRequest {
     let body = format!(r#"{{"model":"x","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#);
-    ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap()
+    ChatRequest::parse(wire::OPENAI_CHAT, body).expect("as scripted")
 }
 
 fn openai(timeouts: Timeouts) -> HttpProvider {
     let builder = HttpProvider::builder(&Catalog::embedded(), "openai").timeouts(timeouts);
-    builder.credentials(Fixed(Held::key("KEY-0123456789"))).build().unwrap()
+    builder.credentials(Fixed(Held::key("KEY-0123456789"))).build().expect("as scripted")
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn every_row_is_called_where_and_how_the_table_says() {
         let shown = if shown.is_empty() { "-".to_owned() } else { shown.join(", ") };
         // The one streaming host of another wire is only asked, not read.
         let lost = result.is_err() && !(row.force_stream && row.wire != WireId::OpenaiChat);
-        if sent.uri().to_string() != **address || shown != **rights || lost {
+        if *sent.uri() != **address || shown != **rights || lost {
             wrong.push(format!("{id}: {} {shown} {:?}", sent.uri(), result.err()));
         }
         called += 1;

@@ -20,7 +20,12 @@ fn dialect(name: &str) -> Dialect {
 fn headers(text: &str) -> HeaderMap {
     let pairs = text.split("; ").filter_map(|pair| pair.split_once(": "));
     pairs
-        .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse::<HeaderValue>().unwrap()))
+        .map(|(name, value)| {
+            (
+                name.parse::<HeaderName>().expect("as scripted"),
+                value.parse::<HeaderValue>().expect("as scripted"),
+            )
+        })
         .collect()
 }
 
@@ -33,7 +38,7 @@ fn rows(table: &'static str, columns: usize) -> impl Iterator<Item = Vec<&'stati
 }
 
 fn scope(failure: &Failure) -> String {
-    serde_json::to_string(&failure.scope).unwrap().trim_matches('"').to_owned()
+    serde_json::to_string(&failure.scope).expect("as scripted").trim_matches('"').to_owned()
 }
 
 #[test]

@@ -30,22 +30,23 @@ fn leaks(text: &str) -> Vec<&'static str> {
 
 fn request(stream: bool) -> ChatRequest {
     let body = format!(r#"{{"model":"m","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#);
-    ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap()
+    ChatRequest::parse(wire::OPENAI_CHAT, body).expect("as scripted")
 }
 
 /// Everything a call shows.
 fn shown(source: impl CredentialSource, step: Step, stream: bool) -> String {
     let catalog = Catalog::embedded();
-    let provider = HttpProvider::builder(&catalog, "openai").credentials(source).build().unwrap();
+    let provider =
+        HttpProvider::builder(&catalog, "openai").credentials(source).build().expect("as scripted");
     let vendor = Vendor::new([step.clone(), step]);
     let (env, _) = env(&vendor);
     let mut out = format!("{provider:?} {env:?}");
-    match run(provider.chat(&env, &request(stream), &Call::new("m"))).unwrap() {
+    match run(provider.chat(&env, &request(stream), &Call::new("m"))).expect("as scripted") {
         Err(failure) => out += &format!("{failure} {failure:?}"),
         Ok(mut response) => {
             out += &format!("{response:?} {:?} {:?}", response.limits, response.request_id);
             if let ChatBody::Stream(items) = &mut response.body {
-                while let Some(item) = run(items.next()).unwrap() {
+                while let Some(item) = run(items.next()).expect("as scripted") {
                     match item {
                         Ok(item) => out += &format!("{:?}", item.events),
                         Err(failure) => out += &format!("{failure} {failure:?}"),
@@ -62,7 +63,7 @@ fn shown(source: impl CredentialSource, step: Step, stream: bool) -> String {
 }
 
 fn echoes(secret: &str) -> Vec<(&'static str, Step, bool)> {
-    let json = serde_json::to_string(secret).unwrap();
+    let json = serde_json::to_string(secret).expect("as scripted");
     let inner = json.trim_matches('"');
     let address: String = secret
         .bytes()
@@ -148,7 +149,7 @@ fn oauth(tokens: TokenSet) -> OAuthSource {
         lead: std::time::Duration::from_secs(300),
         patience: std::time::Duration::from_secs(30),
     };
-    OAuthSource::new(client, Arc::new(MemoryTokens::new(Some(tokens)))).unwrap()
+    OAuthSource::new(client, Arc::new(MemoryTokens::new(Some(tokens)))).expect("as scripted")
 }
 
 fn old() -> TokenSet {

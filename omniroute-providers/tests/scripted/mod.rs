@@ -72,7 +72,7 @@ impl Vendor {
 
     /// What it was asked.
     pub(crate) fn seen(&self) -> Vec<Request<Bytes>> {
-        self.seen.lock().unwrap().clone()
+        self.seen.lock().expect("no panic while held").clone()
     }
 
     /// Bodies and exchanges that nobody has dropped yet.
@@ -100,9 +100,9 @@ impl Drop for Open {
 impl HttpTransport for Vendor {
     async fn send(&self, request: Request<Bytes>) -> Result<Response<Body>, TransportError> {
         let open = Open::new(&self.open);
-        self.seen.lock().unwrap().push(request);
+        self.seen.lock().expect("no panic while held").push(request);
         yield_once().await;
-        let step = self.steps.lock().unwrap().pop_front();
+        let step = self.steps.lock().expect("no panic while held").pop_front();
         match step {
             None => Err(TransportError::new("connect", "the script is over")),
             Some(Step::Refuse(phase, message)) => Err(TransportError::new(phase, message)),
@@ -117,10 +117,12 @@ impl HttpTransport for Vendor {
                     }
                 });
                 let mut response = Response::new(Body::stream(body));
-                *response.status_mut() = status.try_into().unwrap();
+                *response.status_mut() = status.try_into().expect("a status");
                 for (name, value) in headers {
-                    let name: HeaderName = name.parse().unwrap();
-                    response.headers_mut().append(name, HeaderValue::from_str(&value).unwrap());
+                    let name: HeaderName = name.parse().expect("a header name");
+                    response
+                        .headers_mut()
+                        .append(name, HeaderValue::from_str(&value).expect("a header value"));
                 }
                 Ok(response)
             }
