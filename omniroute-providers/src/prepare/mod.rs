@@ -93,6 +93,11 @@ pub(crate) fn is_address(url: &str) -> bool {
             .is_some_and(|origin| origin.scheme == "https" || url::is_loopback(origin.host))
 }
 
+/// Whether secrets may be sent to this address: https, or http on this machine.
+pub(crate) fn is_secure_address(url: &str) -> bool {
+    url::Origin::of(url).is_some_and(|origin| origin.scheme == "https" || url::is_loopback(origin.host))
+}
+
 /// Where and how one wire of a provider is served.
 #[derive(Debug)]
 pub(crate) struct Endpoint<'r> {

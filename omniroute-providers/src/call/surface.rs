@@ -1,0 +1,341 @@
+//! What providers do beside chat: bodies go through as they are, errors are read.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Uri};
+use omniroute_core::wire::read;
+use omniroute_core::{Doc, Env, Failure, FailureKind, LimitSeen, Phase};
+
+use super::provider::{Call, Exchange, HttpProvider};
+use super::steps::{gather, unreadable};
+use crate::classify::{Scene, classify, classify_transport, limits_seen};
+use crate::credentials::Held;
+use crate::data::{Kind, ProviderRow, WireId};
+use crate::prepare::{PrepareError, Settings, prepare};
+
+/// Longest answer, in bytes.
+const LONGEST: usize = 64 << 20;
+
+/// A service beside chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Surface {
+    /// The models the vendor lists.
+    Models,
+    /// How many tokens a request has.
+    CountTokens,
+    /// Vectors.
+    Embeddings,
+    /// The order of documents.
+    Rerank,
+    /// Pictures.
+    Images,
+    /// Changed pictures.
+    ImageEdits,
+    /// Spoken text.
+    Speech,
+    /// Written speech.
+    Transcriptions,
+    /// Written speech in English.
+    AudioTranslations,
+    /// Judgement of texts.
+    Moderations,
+}
+
+impl Surface {
+    /// Every surface.
+    pub const ALL: [Surface; 10] = [
+        Surface::Models,
+        Surface::CountTokens,
+        Surface::Embeddings,
+        Surface::Rerank,
+        Surface::Images,
+        Surface::ImageEdits,
+        Surface::Speech,
+        Surface::Transcriptions,
+        Surface::AudioTranslations,
+        Surface::Moderations,
+    ];
+
+    /// Stable name.
+    pub fn code(self) -> &'static str {
+        match self {
+            Surface::Models => "models",
+            Surface::CountTokens => "count_tokens",
+            Surface::Embeddings => "embeddings",
+            Surface::Rerank => "rerank",
+            Surface::Images => "images",
+            Surface::ImageEdits => "image_edits",
+            Surface::Speech => "speech",
+            Surface::Transcriptions => "transcriptions",
+            Surface::AudioTranslations => "audio_translations",
+            Surface::Moderations => "moderations",
+        }
+    }
+
+    /// The service a row must offer for it.
+    fn kind(self) -> Option<Kind> {
+        match self {
+            Surface::Models | Surface::CountTokens => None,
+            Surface::Embeddings => Some(Kind::Embedding),
+            Surface::Rerank => Some(Kind::Rerank),
+            Surface::Images | Surface::ImageEdits => Some(Kind::Image),
+            Surface::Speech => Some(Kind::Tts),
+            Surface::Transcriptions | Surface::AudioTranslations => Some(Kind::Stt),
+            Surface::Moderations => Some(Kind::Moderation),
+        }
+    }
+
+    /// What stands behind the address of chat, where a wire has the surface.
+    fn path(self, wire: WireId) -> Option<&'static str> {
+        Some(match (wire, self) {
+            (WireId::Cohere, Surface::Embeddings) => "/v2/embed",
+            (WireId::Cohere, Surface::Rerank) => "/v2/rerank",
+            (WireId::Cohere, Surface::Models) => "/v1/models",
+            (WireId::Ollama, Surface::Embeddings) => "/api/embed",
+            (WireId::Ollama, Surface::Models) => "/api/tags",
+            (WireId::Gemini, Surface::Embeddings) => ":embedContent",
+            (WireId::Gemini, Surface::CountTokens) => ":countTokens",
+            (WireId::AnthropicMessages, Surface::CountTokens) => "/messages/count_tokens",
+            (WireId::AnthropicMessages, Surface::Models) => "/models",
+            (WireId::OpenaiChat | WireId::OpenaiResponses, surface) => match surface {
+                Surface::Models => "/models",
+                Surface::CountTokens => return None,
+                Surface::Embeddings => "/embeddings",
+                Surface::Rerank => "/rerank",
+                Surface::Images => "/images/generations",
+                Surface::ImageEdits => "/images/edits",
+                Surface::Speech => "/audio/speech",
+                Surface::Transcriptions => "/audio/transcriptions",
+                Surface::AudioTranslations => "/audio/translations",
+                Surface::Moderations => "/moderations",
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// What is sent: any body with its type.
+#[derive(Clone, Debug)]
+pub struct Upload {
+    /// The body, in the vendor's own form.
+    pub body: Bytes,
+    /// Its type; none: JSON. A form with files names its boundary here.
+    pub content_type: Option<HeaderValue>,
+}
+
+impl Upload {
+    /// A JSON body.
+    pub fn json(body: impl Into<Bytes>) -> Self {
+        Upload { body: body.into(), content_type: None }
+    }
+}
+
+/// What came back, byte by byte.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Passed {
+    /// The body.
+    pub body: Bytes,
+    /// Its type, if the vendor says one.
+    pub content_type: Option<HeaderValue>,
+    /// What its headers say about allowances.
+    pub limits: Vec<LimitSeen>,
+}
+
+impl HttpProvider {
+    /// Calls a service beside chat. Bodies are passed both ways as they are.
+    ///
+    /// # Errors
+    /// [`Failure`]; of kind `unsupported` and made by ourselves if the row does not offer the service.
+    pub async fn pass(
+        &self,
+        env: &Env,
+        surface: Surface,
+        upload: Upload,
+        call: &Call<'_>,
+    ) -> Result<Passed, Failure> {
+        let inner = &*self.inner;
+        let row = inner.row()?;
+        let offered = surface.kind().is_none_or(|kind| row.kinds.contains(&kind));
+        let path = surface.path(inner.wire).filter(|_| offered).ok_or_else(|| no_surface(&row, surface))?;
+        let make = |held: &Held, values: &[(&str, &str)]| -> Result<Request<Bytes>, PrepareError> {
+            let settings = Settings {
+                model: if call.model.is_empty() { "-" } else { call.model },
+                values,
+                base_url: inner.base_url.as_deref(),
+                credential: held.as_credential(),
+                ..inner.settings()
+            };
+            let mut request = prepare(&row, &settings, upload.body.clone())?;
+            if let Some(uri) = address(request.uri(), inner.wire, path) {
+                *request.uri_mut() = uri;
+            }
+            if surface == Surface::Models {
+                *request.method_mut() = Method::GET;
+                *request.body_mut() = Bytes::new();
+                request.headers_mut().remove(CONTENT_TYPE);
+                let listed = row.models_url.as_deref().and_then(|url| Uri::try_from(url).ok());
+                // Another host would get the key: only the address that was checked counts.
+                if let Some(listed) = listed.filter(|uri| uri.authority() == request.uri().authority()) {
+                    *request.uri_mut() = listed;
+                }
+            } else if let Some(kind) = &upload.content_type {
+                request.headers_mut().insert(CONTENT_TYPE, kind.clone());
+            }
+            Ok(request)
+        };
+        let exchange = inner.exchange(env, call, false, &make).await?;
+        let Exchange { response, redactor, held, sent, limit, .. } = exchange;
+        let (head, body) = response.into_parts();
+        let now = env.clock.now().wall;
+        let scene = Scene {
+            dialect: inner.dialect,
+            phase: Phase::BodyComplete,
+            headers: Some(&head.headers),
+            now,
+            sent: &sent,
+            redactor: Some(&redactor),
+        };
+        let read = limit.hold(&*env.clock, Phase::Headers, gather(body, LONGEST)).await;
+        let checked = read.and_then(|read| {
+            let (bytes, whole) = read.map_err(|error| classify_transport(&error, &scene))?;
+            if !whole {
+                return Err(unreadable("response_too_large", "the answer is longer than 64 MiB"));
+            }
+            if is_error(&bytes) {
+                return Err(classify(head.status.as_u16(), &bytes, &scene));
+            }
+            Ok(bytes)
+        });
+        inner.credentials.heard(&held, checked.as_ref().err(), now);
+        let content_type = head.headers.get(CONTENT_TYPE).cloned();
+        let limits = limits_seen(&head.headers, inner.dialect, now);
+        checked.map(|body| Passed { body, content_type, limits })
+    }
+
+    /// The ids of the models the vendor lists now.
+    ///
+    /// # Errors
+    /// As [`HttpProvider::pass`]; `bad_reply` if the answer is no list of models.
+    pub async fn models(&self, env: &Env, call: &Call<'_>) -> Result<Vec<String>, Failure> {
+        let passed = self.pass(env, Surface::Models, Upload::json(Bytes::new()), call).await?;
+        let doc =
+            Doc::parse(passed.body).map_err(|_| unreadable("bad_json", "the list of models is no JSON"))?;
+        let root = doc.root();
+        let [data, models] = read::pick(&doc, root, ["data", "models"]);
+        let list = data.or(models).unwrap_or(root);
+        let name = |node| {
+            let [id, name, model] = read::pick(&doc, node, ["id", "name", "model"]);
+            let found = read::chars(&doc, id)
+                .or_else(|| read::chars(&doc, name))
+                .or_else(|| read::chars(&doc, model));
+            found.or_else(|| read::chars(&doc, Some(node)))
+        };
+        let strip = |id: String| id.strip_prefix("models/").map(str::to_owned).unwrap_or(id);
+        Ok(doc.elements(list).filter_map(name).map(strip).collect())
+    }
+
+    /// How many tokens a request has, as the vendor counts. `body` is a request on the provider's own wire.
+    ///
+    /// # Errors
+    /// As [`HttpProvider::pass`]; `unsupported` if the wire does not count.
+    pub async fn count_tokens(&self, env: &Env, body: Bytes, call: &Call<'_>) -> Result<u64, Failure> {
+        let passed = self.pass(env, Surface::CountTokens, Upload::json(body), call).await?;
+        let wrong = || unreadable("bad_reply", "the answer names no count of tokens");
+        let doc = Doc::parse(passed.body).map_err(|_| wrong())?;
+        let [anthropic, gemini] = read::pick(&doc, doc.root(), ["input_tokens", "totalTokens"]);
+        read::count(&doc, anthropic.or(gemini)).ok_or_else(wrong)
+    }
+}
+
+/// The address of a surface, beside the address of chat; a query stays.
+fn address(chat: &Uri, wire: WireId, path: &str) -> Option<Uri> {
+    let whole = chat.path();
+    let base = match wire {
+        WireId::Gemini => {
+            let (model, _) = whole.rsplit_once(':')?;
+            return rebuilt(chat, &format!("{model}{path}"));
+        }
+        WireId::OpenaiChat => whole.strip_suffix("/chat/completions"),
+        WireId::OpenaiResponses => whole.strip_suffix("/responses"),
+        WireId::AnthropicMessages => whole.strip_suffix("/messages"),
+        WireId::Cohere => whole.strip_suffix("/v2/chat"),
+        WireId::Ollama => whole.strip_suffix("/api/chat"),
+        _ => None,
+    };
+    // A row with a path of its own: its folder.
+    let base = base.or_else(|| whole.rsplit_once('/').map(|(folder, _)| folder))?;
+    rebuilt(chat, &format!("{base}{path}"))
+}
+
+fn rebuilt(chat: &Uri, path: &str) -> Option<Uri> {
+    let query = chat.query().map_or_else(String::new, |query| format!("?{query}"));
+    let mut parts = chat.clone().into_parts();
+    parts.path_and_query = Some(format!("{path}{query}").parse().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+/// An error inside a success. Only what starts like an object is looked into.
+fn is_error(bytes: &Bytes) -> bool {
+    let start = bytes.trim_ascii_start();
+    if !start.starts_with(b"{") || bytes.len() > (64 << 10) {
+        return false;
+    }
+    let Ok(doc) = Doc::parse(bytes.clone()) else { return false };
+    let [error, base] = read::pick(&doc, doc.root(), ["error", "base_resp"]);
+    let [status] = base.map_or([None], |base| read::pick(&doc, base, ["status_code"]));
+    error.is_some() || read::count(&doc, status).is_some_and(|code| code != 0)
+}
+
+fn no_surface(row: &ProviderRow<'_>, surface: Surface) -> Failure {
+    let message = format!("provider {}: does not offer {}", row.id, surface.code());
+    Failure::local(FailureKind::Unsupported, "unsupported_surface", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn surfaces_stand_beside_chat() {
+        let rows = [
+            (
+                "https://api.openai.com/v1/chat/completions",
+                WireId::OpenaiChat,
+                "/embeddings",
+                "https://api.openai.com/v1/embeddings",
+            ),
+            (
+                "https://x.example/openai/deployments/d/chat/completions?api-version=1",
+                WireId::OpenaiChat,
+                "/embeddings",
+                "https://x.example/openai/deployments/d/embeddings?api-version=1",
+            ),
+            (
+                "https://api.anthropic.com/v1/messages",
+                WireId::AnthropicMessages,
+                "/messages/count_tokens",
+                "https://api.anthropic.com/v1/messages/count_tokens",
+            ),
+            (
+                "https://g.example/v1beta/models/m:generateContent",
+                WireId::Gemini,
+                ":countTokens",
+                "https://g.example/v1beta/models/m:countTokens",
+            ),
+            (
+                "https://api.cohere.com/v2/chat",
+                WireId::Cohere,
+                "/v2/rerank",
+                "https://api.cohere.com/v2/rerank",
+            ),
+        ];
+        for (chat, wire, path, wanted) in rows {
+            let uri = address(&chat.parse().unwrap(), wire, path).unwrap();
+            assert_eq!(uri.to_string(), wanted);
+        }
+        assert!(is_error(&Bytes::from_static(br#" {"error":{"message":"x"}}"#)));
+        assert!(!is_error(&Bytes::from_static(br#"{"data":[]}"#)));
+    }
+}
