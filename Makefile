@@ -45,6 +45,7 @@ features:
 	$(CARGO) check -q -p omniroute-core --no-default-features
 	$(CARGO) check -q -p omniroute-core --features testing
 	$(CARGO) check -q -p omniroute-compress --no-default-features
+	$(CARGO) test -q -p omniroute-compress --features store-sqlite --test sqlite_blobs
 	$(CARGO) test -q -p omniroute-providers --features radar
 
 doc:

@@ -7,15 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use omniroute_core::{
     BlobStore, ChatRequest, CompressReceipt, CompressionEngine, Compressor, DEFAULT_MAX_BYTES, Diagnostic,
-    Doc, DocError, Estimator, MemoryBlobs, Moment, SessionId, Skip, Tokenizer, wire,
+    Doc, DocError, Estimator, MemoryBlobs, Moment, Principal, SessionId, Skip, Tokenizer, wire,
 };
 
+use crate::ccr::{self, Answer, Ask, RetrieveError};
 use crate::config::{ConfigErrors, Step};
 use crate::entry::Parts;
 use crate::memo::{Memo, MemoLimits};
 use crate::pipeline::Pipeline;
 use crate::plan::{Plan, Steps};
 use crate::rtk::FilterSet;
+use crate::sessions::{MemorySessions, SessionStore};
 
 /// A body that is ready to be sent, and the record of what was done.
 #[derive(Clone)]
@@ -108,6 +110,9 @@ struct Inner {
     tokenizer: Option<Arc<dyn Tokenizer>>,
     blobs: Arc<dyn BlobStore>,
     memo: Memo,
+    sessions: Arc<dyn SessionStore>,
+    retrieval: bool,
+    lossless_only: bool,
     strict: bool,
     max_bytes: usize,
 }
@@ -193,9 +198,28 @@ impl Compress {
             }
         };
         let (memo, blobs) = (&self.inner.memo, self.inner.blobs.as_ref());
-        let passed = Pipeline { steps, tokenizer, blobs, memo, now: now.mono }.run(request)?;
+        let (sessions, retrieval) = (self.inner.sessions.as_ref(), self.inner.retrieval);
+        let passed = Pipeline { steps, tokenizer, blobs, memo, sessions, retrieval, now }.run(request)?;
         request.replace_doc(passed.doc);
         Ok(passed.receipt)
+    }
+
+    /// Answers a call of the retrieval tool ([`ccr::TOOL`]) for a tenant; `arguments` are those of the call.
+    ///
+    /// # Errors
+    /// [`RetrieveError`], whose text is meant for the model.
+    pub fn retrieve(
+        &self,
+        principal: &Principal,
+        arguments: &str,
+        now: Moment,
+    ) -> Result<Answer, RetrieveError> {
+        ccr::retrieve(self.inner.blobs.as_ref(), principal, &Ask::from_json(arguments)?, now)
+    }
+
+    /// Where recoverable engines keep originals.
+    pub fn blobs(&self) -> &Arc<dyn BlobStore> {
+        &self.inner.blobs
     }
 
     /// The steps of a plan that the caller names for one request.
@@ -204,7 +228,8 @@ impl Compress {
         if let Some(steps) = known.get(name) {
             return Ok(steps.clone());
         }
-        let steps = Arc::new(Plan::parse(name)?.build(&self.inner.engines, &self.inner.parts)?);
+        let steps = Plan::parse(name)?.build(&self.inner.engines, &self.inner.parts)?;
+        let steps = Arc::new(steps.lossless_only(self.inner.lossless_only));
         if known.len() < 64 {
             known.insert(name.to_owned(), steps.clone());
         }
@@ -257,6 +282,9 @@ pub struct CompressBuilder {
     blobs: Option<Arc<dyn BlobStore>>,
     parts: Parts,
     memo: MemoLimits,
+    sessions: Option<Arc<dyn SessionStore>>,
+    without_retrieval: bool,
+    lossless_only: bool,
     strict: bool,
     max_bytes: Option<usize>,
 }
@@ -312,6 +340,29 @@ impl CompressBuilder {
         self
     }
 
+    /// Where is remembered what was decided once for a session; by default in memory.
+    #[must_use]
+    pub fn sessions(mut self, sessions: Arc<dyn SessionStore>) -> Self {
+        self.sessions = Some(sessions);
+        self
+    }
+
+    /// Whether texts may be left out that the model can fetch with the retrieval tool, where the request's own
+    /// tools have it ([`ccr::TOOL`]); default yes. A note about it is added to the system text then.
+    #[must_use]
+    pub fn retrieval(mut self, on: bool) -> Self {
+        self.without_retrieval = !on;
+        self
+    }
+
+    /// Whether only that may be taken out which can be computed back from the request that is sent; default no.
+    /// [`expand`](crate::expand()) then gives the very body that came.
+    #[must_use]
+    pub fn lossless_only(mut self, on: bool) -> Self {
+        self.lossless_only = on;
+        self
+    }
+
     /// Whether a body that cannot be read is an error instead of coming back unchanged; default no.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
@@ -341,7 +392,8 @@ impl CompressBuilder {
             (None, Some(text)) => Plan::parse(text)?,
             (None, None) => Plan::default(),
         };
-        let steps = Arc::new(plan.build(&self.engines, &self.parts)?);
+        let steps = plan.build(&self.engines, &self.parts)?.lossless_only(self.lossless_only);
+        let steps = Arc::new(steps);
         Ok(Compress {
             inner: Arc::new(Inner {
                 steps,
@@ -351,6 +403,9 @@ impl CompressBuilder {
                 tokenizer: self.tokenizer,
                 blobs: self.blobs.unwrap_or_else(|| Arc::new(MemoryBlobs::default())),
                 memo: Memo::new(self.memo),
+                sessions: self.sessions.unwrap_or_else(|| Arc::new(MemorySessions::default())),
+                retrieval: !self.without_retrieval,
+                lossless_only: self.lossless_only,
                 strict: self.strict,
                 max_bytes: self.max_bytes.unwrap_or(DEFAULT_MAX_BYTES),
             }),

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use omniroute_core::{
-    ApplyError, ChatRequest, CompressionEngine, DocError, EditLog, Patch, Segment, SegmentId, SegmentKind,
-    SegmentLog, Sources, Transcript,
+    ApplyError, ChatRequest, CompressionEngine, Doc, DocError, EditLog, Patch, Segment, SegmentId,
+    SegmentKind, SegmentLog, Sources, Transcript,
 };
 
+use crate::ccr;
 use crate::entry::Parts;
 use crate::pipeline::sha256_hex;
 use crate::registry::ENGINES;
@@ -47,6 +48,9 @@ pub enum ExpandError {
     /// The log speaks of a text that the body does not have: it belongs to another body.
     #[error("the edit log names segment {0}, which the body does not have")]
     NoSuchSegment(SegmentId),
+    /// The log names bytes of ours that the body does not have: it belongs to another body.
+    #[error("the edit log names added bytes that the body does not have")]
+    NoSuchBytes,
     /// The edits did not fit together.
     #[error(transparent)]
     Apply(#[from] ApplyError),
@@ -84,6 +88,17 @@ pub fn expand_with(
     log: &EditLog,
     own: &[Arc<dyn CompressionEngine>],
 ) -> Result<Expanded, ExpandError> {
+    let bare;
+    let request = match log.added.is_empty() {
+        true => request,
+        false => {
+            let bytes = ccr::without(request.doc().bytes(), &log.added).ok_or(ExpandError::NoSuchBytes)?;
+            let mut without = request.clone();
+            without.replace_doc(Doc::parse_with_limit(bytes, usize::MAX)?);
+            bare = without;
+            &bare
+        }
+    };
     let transcript = Transcript::of(request)?;
     let mut engines: HashMap<&str, Arc<dyn CompressionEngine>> = HashMap::new();
     for entry in ENGINES {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod ccr;
 mod compress;
 mod config;
 pub mod cost;
@@ -19,7 +20,10 @@ pub mod redact;
 mod registry;
 mod result;
 pub mod rtk;
+mod sessions;
 mod shell;
+#[cfg(feature = "store-sqlite")]
+mod sqlite;
 mod terminal;
 mod text;
 
@@ -32,4 +36,7 @@ pub use memo::MemoLimits;
 pub use plan::Plan;
 pub use registry::{ENGINES, engine};
 pub use rtk::FilterSet;
+pub use sessions::{MemorySessions, SessionKey, SessionStore};
+#[cfg(feature = "store-sqlite")]
+pub use sqlite::SqliteBlobs;
 pub use text::{CompressedText, ToolOutput};

@@ -1,7 +1,9 @@
 //! One pass over a request: read, look up, run the steps on what is new, splice, account.
 
 mod account;
+mod keep;
 mod keys;
+mod session;
 mod steps;
 
 pub(crate) use keys::sha256_hex;
@@ -9,14 +11,17 @@ pub(crate) use keys::sha256_hex;
 use std::sync::Arc;
 
 use omniroute_core::{
-    BlobStore, ChatRequest, CompressReceipt, CounterInfo, Diagnostic, Doc, DocError, EngineContext, Mono,
-    SegmentKind, Tokenizer, Transcript,
+    Added, BlobStore, ChatRequest, CompressReceipt, CounterInfo, Diagnostic, Doc, DocError, EngineContext,
+    Moment, SegmentKind, Tokenizer, Transcript,
 };
 
+use crate::ccr::Placement;
 use crate::guard;
 use crate::memo::{Key, Memo};
 use crate::plan::Steps;
 use crate::result::SegmentResult;
+use crate::sessions::SessionStore;
+use session::{Reach, SessionRecord};
 
 /// Everything one pass needs.
 pub(crate) struct Pipeline<'a> {
@@ -24,7 +29,10 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) tokenizer: &'a dyn Tokenizer,
     pub(crate) blobs: &'a dyn BlobStore,
     pub(crate) memo: &'a Memo,
-    pub(crate) now: Mono,
+    pub(crate) sessions: &'a dyn SessionStore,
+    /// Whether the note about the retrieval tool may be added.
+    pub(crate) retrieval: bool,
+    pub(crate) now: Moment,
 }
 
 /// The new document and the record of how it came about.
@@ -44,21 +52,26 @@ impl Pipeline<'_> {
     /// # Errors
     /// [`DocError`] if the body is not a request of its wire.
     pub(crate) fn run(&self, request: &ChatRequest) -> Result<Passed, DocError> {
+        self.blobs.tick(self.now.wall);
         let mut transcript = Transcript::of(request)?;
+        let reach = self.reach(request, &transcript);
         let fingerprint = self.steps.fingerprint(self.tokenizer.id());
         let tools = transcript.tools().to_vec();
         let mut cx = EngineContext::new(self.tokenizer, self.blobs, request.principal());
         cx.session = request.session();
         cx.tools = &tools;
         cx.continues = transcript.continues();
+        cx.reachable = reach.on;
+        cx.lossless_only = self.steps.lossless_only;
 
-        let seed = keys::seed(request, &fingerprint, transcript.continues());
+        let seed = keys::seed(request, &fingerprint, transcript.continues(), reach.on);
         let keys = match self.memo.is_off() {
             true => vec![Key::default(); transcript.segments().len()], // nobody will look
             false => keys::of(&transcript, &seed),
         };
         let mut receipt = CompressReceipt::default();
         let results = self.results(&mut transcript, &keys, &cx, &mut receipt);
+        keep::alive(self.blobs, request.principal(), &transcript, &results, &mut receipt);
 
         receipt.plan = self.steps.name.clone();
         receipt.fingerprint = keys::hex(&fingerprint);
@@ -66,9 +79,49 @@ impl Pipeline<'_> {
         receipt.counter = CounterInfo::new(self.tokenizer.id(), self.tokenizer.exact());
         account::totals(&mut receipt, self.steps, &transcript, &results);
         let doc = self.splice(request, &transcript, &results, &mut receipt);
+        let doc = match &reach.note {
+            Some(note) => self.with_note(doc, note, &mut receipt),
+            None => doc,
+        };
         receipt.bytes_before = request.doc().bytes().len() as u64;
         receipt.bytes_after = doc.bytes().len() as u64;
         Ok(Passed { doc, receipt })
+    }
+
+    /// Whether the model can fetch what is left out. Asked only if a step would leave anything out for that.
+    fn reach(&self, request: &ChatRequest, transcript: &Transcript<'_>) -> Reach {
+        let wanted = self.steps.engines.iter().any(|engine| engine.info().retrieval);
+        if !wanted || !self.retrieval || self.steps.lossless_only {
+            return Reach::default();
+        }
+        let key = session::key(request, transcript);
+        let before = SessionRecord::read(self.sessions.get(&key, self.now.wall));
+        let mut record = before.clone();
+        let reach = Reach::decide(request, transcript, &mut record);
+        if record != before {
+            self.sessions.put(&key, record.write(), self.now.wall);
+        }
+        reach
+    }
+
+    /// The document with the note. What is no document then, which would be a bug of ours, goes without it.
+    fn with_note(&self, doc: Doc, note: &Placement, receipt: &mut CompressReceipt) -> Doc {
+        let (bytes, added) = note.apply(&doc);
+        let Ok(with) = Doc::parse_with_limit(bytes, usize::MAX) else {
+            debug_assert!(false, "the note broke the body");
+            receipt.notes.push(Diagnostic::new(
+                "reverted",
+                "",
+                "the note about the retrieval tool was left out",
+            ));
+            return doc;
+        };
+        let tokens = u64::from(self.tokenizer.count(&note.text));
+        receipt.added.push(Added::new("ccr_protocol", tokens));
+        receipt.tokens_after += tokens;
+        receipt.edits.added = added;
+        receipt.applied = true;
+        with
     }
 
     /// The result for every segment: remembered, or worked out now in order.
@@ -79,7 +132,7 @@ impl Pipeline<'_> {
         cx: &EngineContext<'_>,
         receipt: &mut CompressReceipt,
     ) -> Vec<Arc<SegmentResult>> {
-        let found = self.memo.find(keys, self.now);
+        let found = self.memo.find(keys, self.now.mono);
         let chained: Vec<usize> = (0..keys.len())
             .filter(|i| transcript.segments().get(*i).is_some_and(|s| is_chained(s.kind)))
             .collect();
@@ -101,7 +154,7 @@ impl Pipeline<'_> {
         let chain_keys: Vec<Key> = old.iter().filter_map(|i| keys.get(*i).copied()).collect();
         let mut runner = steps::Runner::new(self.steps, cx);
         if !new.is_empty() {
-            let settled = runner.restore(self.memo.take_tip(&chain_keys, self.now));
+            let settled = runner.restore(self.memo.take_tip(&chain_keys, self.now.mono));
             for &i in old.get(settled..).unwrap_or(&[]) {
                 receipt.engine_bytes += runner.settle(transcript.segments(), i);
             }
@@ -121,7 +174,7 @@ impl Pipeline<'_> {
                 }
             }
             if let Some(tip) = chained.last().and_then(|i| keys.get(*i)) {
-                self.memo.put_tip(*tip, runner.into_memories(), self.now);
+                self.memo.put_tip(*tip, runner.into_memories(), self.now.mono);
             }
         }
         let mut all = Vec::with_capacity(keys.len());
@@ -133,7 +186,7 @@ impl Pipeline<'_> {
             }
             all.push(result);
         }
-        self.memo.store(fresh, self.now);
+        self.memo.store(fresh, self.now.mono);
         all
     }
 

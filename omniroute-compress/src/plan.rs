@@ -18,7 +18,8 @@ const NAMED: &[(&str, &[&str])] = &[
     ("off", &[]),
     ("lite", &["lite"]),
     ("rtk", &["rtk"]),
-    ("safe", &["repeat", "rtk", "rows", "session-dedup"]),
+    ("safe", &["repeat", "ionizer", "rtk", "rows", "session-dedup"]),
+    ("api-data", &["repeat", "ionizer", "rows"]),
 ];
 
 /// An ordered list of steps with a name.
@@ -28,7 +29,8 @@ const NAMED: &[(&str, &[&str])] = &[
 /// | `off` | none; the body is not even parsed |
 /// | `lite` | `lite` |
 /// | `rtk` | `rtk` |
-/// | `safe` (default) | `repeat`, `rtk`, `rows`, `session-dedup` |
+/// | `safe` (default) | `repeat`, `ionizer`, `rtk`, `rows`, `session-dedup` |
+/// | `api-data` | `repeat`, `ionizer`, `rows` |
 ///
 /// ```
 /// use omniroute_compress::Plan;
@@ -136,7 +138,7 @@ impl Plan {
             }
         }
         if errors.is_empty() {
-            Ok(Steps { name: self.name.clone(), identity, engines })
+            Ok(Steps { name: self.name.clone(), identity, engines, lossless_only: false })
         } else {
             Err(ConfigErrors(errors))
         }
@@ -194,9 +196,20 @@ pub(crate) struct Steps {
     pub(crate) name: String,
     identity: String,
     pub(crate) engines: Vec<Arc<dyn CompressionEngine>>,
+    /// Only what can be computed back from the request is taken out of it.
+    pub(crate) lossless_only: bool,
 }
 
 impl Steps {
+    /// The same steps, of which only lossless ones act.
+    pub(crate) fn lossless_only(mut self, on: bool) -> Steps {
+        if on && !self.lossless_only {
+            self.lossless_only = true;
+            self.identity.push_str("lossless only\n");
+        }
+        self
+    }
+
     /// Equal for two plans exactly if they give equal output with the counter named.
     pub(crate) fn fingerprint(&self, counter: &str) -> [u8; 32] {
         let mut hash = Sha256::new();

@@ -6,6 +6,7 @@ use crate::entry::EngineEntry;
 /// All built-in engines, by priority.
 pub const ENGINES: &[EngineEntry] = &[
     engines::repeat::ENTRY,
+    engines::ionizer::ENTRY,
     engines::lite::ENTRY,
     engines::rtk::ENTRY,
     engines::rows::ENTRY,

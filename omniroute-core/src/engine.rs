@@ -50,6 +50,9 @@ pub struct EngineInfo {
     /// It knows the grammar of what it shortens: it decides itself which facts stay and how results that tell of
     /// an error are treated. The general gates for these two are not applied to it.
     pub own_gates: bool,
+    /// It leaves out what the model can only fetch with the retrieval tool; it is not asked where that tool cannot
+    /// be called.
+    pub retrieval: bool,
 }
 
 impl EngineInfo {
@@ -65,6 +68,7 @@ impl EngineInfo {
             targets,
             min_bytes: 0,
             own_gates: false,
+            retrieval: false,
         }
     }
 
@@ -100,6 +104,13 @@ impl EngineInfo {
     #[must_use]
     pub const fn min_bytes(mut self, min_bytes: usize) -> Self {
         self.min_bytes = min_bytes;
+        self
+    }
+
+    /// Says that what the engine leaves out can only be fetched with the retrieval tool.
+    #[must_use]
+    pub const fn needs_retrieval(mut self) -> Self {
+        self.retrieval = true;
         self
     }
 
@@ -270,12 +281,25 @@ pub struct EngineContext<'a> {
     pub tools: &'a [Cow<'a, str>],
     /// Earlier content is kept by the provider and not visible in this body.
     pub continues: bool,
+    /// The model can fetch what is kept in [`EngineContext::blobs`] and has been told how.
+    pub reachable: bool,
+    /// Only what can be computed back from the request may be taken out of it.
+    pub lossless_only: bool,
 }
 
 impl<'a> EngineContext<'a> {
     /// A context without tools and session.
     pub fn new(tokenizer: &'a dyn Tokenizer, blobs: &'a dyn BlobStore, principal: &'a Principal) -> Self {
-        EngineContext { tokenizer, blobs, principal, session: None, tools: &[], continues: false }
+        EngineContext {
+            tokenizer,
+            blobs,
+            principal,
+            session: None,
+            tools: &[],
+            continues: false,
+            reachable: false,
+            lossless_only: false,
+        }
     }
 }
 

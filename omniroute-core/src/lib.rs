@@ -25,7 +25,7 @@ mod tokens;
 mod transcript;
 pub mod wire;
 
-pub use blob::{BlobError, BlobId, BlobStore, MemoryBlobs};
+pub use blob::{BlobError, BlobFacts, BlobId, BlobLimits, BlobStore, Held, MemoryBlobs};
 pub use call::Call;
 pub use clock::{Clock, Moment, Mono, UnixMs};
 pub use conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
@@ -45,8 +45,8 @@ pub use model_facts::{Capabilities, Capability, Cost, ModelFact, ModelFacts, Usa
 pub use outcome::{LimitSeen, Outcome, Spend, Unit};
 pub use permit::{Grant, Permit, PermitId, PermitSink, Purpose};
 pub use receipt::{
-    CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place, SegmentLog, Skip,
-    StepReceipt,
+    Added, AddedBytes, CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place,
+    SegmentLog, Skip, StepReceipt,
 };
 pub use request::{ApplyError, ChatRequest};
 pub use segment::{Frozen, Segment, SegmentId, SegmentKind};

@@ -46,6 +46,9 @@ pub struct CompressReceipt {
     pub engine_bytes: u64,
     /// Remarks.
     pub notes: Vec<Diagnostic>,
+    /// Texts of our own that were added, such as the note about the retrieval tool.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<Added>,
     /// How to restore what was changed.
     pub edits: EditLog,
 }
@@ -59,6 +62,23 @@ impl CompressReceipt {
     /// Engines that changed something and how many texts each changed.
     pub fn engines(&self) -> impl Iterator<Item = (&str, u32)> {
         self.steps.iter().filter(|s| s.segments_changed > 0).map(|s| (s.engine.as_str(), s.segments_changed))
+    }
+}
+
+/// A text of our own in the body.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Added {
+    /// What it is, for instance `"ccr_protocol"`.
+    pub kind: &'static str,
+    /// Its tokens; part of the tokens of the request as it is sent.
+    pub tokens: u64,
+}
+
+impl Added {
+    /// A text of this kind and length.
+    pub const fn new(kind: &'static str, tokens: u64) -> Self {
+        Added { kind, tokens }
     }
 }
 
@@ -195,6 +215,26 @@ pub struct MemoUse {
 pub struct EditLog {
     /// One entry a changed text.
     pub segments: Vec<SegmentLog>,
+    /// Bytes of our own in the body that was sent, in order. They are taken out before anything else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<AddedBytes>,
+}
+
+/// Bytes in a body that was sent that were not in the body as it came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AddedBytes {
+    /// Where they start in the body that was sent.
+    pub at: u64,
+    /// How many there are.
+    pub bytes: u64,
+}
+
+impl AddedBytes {
+    /// This many bytes at this place.
+    pub const fn new(at: u64, bytes: u64) -> Self {
+        AddedBytes { at, bytes }
+    }
 }
 
 /// How to restore one text.

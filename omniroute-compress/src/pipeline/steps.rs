@@ -13,7 +13,7 @@ use super::keys::sha256_hex;
 use crate::memo::{Memories, Slot};
 use crate::plan::Steps;
 use crate::result::{SegmentResult, Sent, StepOutcome};
-use crate::{guard, marker};
+use crate::{ccr, guard, marker};
 
 /// The engines of a plan with what they remember of the texts so far.
 pub(super) struct Runner<'a> {
@@ -54,6 +54,8 @@ impl<'a> Runner<'a> {
         }
         let blocked = if segment.frozen.is_some() {
             Some("frozen")
+        } else if is_retrieved(segments, segment) {
+            Some("retrieved")
         } else if marker::contains(segment.original()) {
             Some("already_compressed")
         } else {
@@ -62,6 +64,7 @@ impl<'a> Runner<'a> {
         let mut text = Cow::Borrowed(segment.original());
         let mut tokens = out.tokens_before;
         let mut edited_by = Vec::new();
+        let mut recoverable = Vec::new();
         let mut log = SegmentLog::new(segment.id, String::new(), false);
         for (position, engine) in self.steps.engines.clone().iter().enumerate() {
             let mut outcome = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
@@ -83,6 +86,7 @@ impl<'a> Runner<'a> {
                     outcome.dropped = replacement.dropped;
                     tokens = tokens_out;
                     edited_by.push(engine.info().id);
+                    recoverable.extend(replacement.recoverable);
                     log.push(engine.info().id, replacement.undo);
                     text = Cow::Owned(replacement.text);
                 }
@@ -100,7 +104,7 @@ impl<'a> Runner<'a> {
             }
             log.exact_literal = segment.rewrites_exactly();
             let text: Arc<str> = text.into();
-            let sent = Sent { text: text.clone(), literal, edited_by: edited_by.clone(), log };
+            let sent = Sent { text: text.clone(), literal, edited_by: edited_by.clone(), log, recoverable };
             out.sent = Some(sent);
             if let Some(segment) = transcript.segments_mut().get_mut(index) {
                 segment.set_sent(text, &edited_by);
@@ -126,6 +130,12 @@ impl<'a> Runner<'a> {
         }
         if segment.is_error && !info.own_gates && matches!(info.loss, Loss::Lossy | Loss::Recoverable) {
             return Err("is_error");
+        }
+        if self.cx.lossless_only && info.loss != Loss::Lossless {
+            return Err("lossless_only");
+        }
+        if info.retrieval && !self.cx.reachable {
+            return Err("ccr_unreachable");
         }
         let memory: Option<&dyn EngineMemory> = match self.memories.get(position) {
             Some(Slot::Broken) => return Err("engine_panic"),
@@ -170,6 +180,12 @@ impl<'a> Runner<'a> {
         }
         segment.raw().len() as u64
     }
+}
+
+/// Whether a text was fetched with the retrieval tool: the model asked for it as it is.
+fn is_retrieved(segments: &[Segment<'_>], segment: &Segment<'_>) -> bool {
+    let call = segment.call.and_then(|index| segments.get(index));
+    call.and_then(|call| call.tool_name()).is_some_and(|name| ccr::is_tool(&name))
 }
 
 /// Makes a result one that changes nothing.
