@@ -12,10 +12,12 @@ use omniroute_core::{
 
 use crate::ccr::{self, Answer, Ask, RetrieveError};
 use crate::config::{ConfigErrors, Step};
+use crate::cost::{CachePolicy, Prices};
 use crate::entry::Parts;
 use crate::memo::{Memo, MemoLimits};
 use crate::pipeline::Pipeline;
 use crate::plan::{Plan, Steps};
+use crate::rewrite::Rewrite;
 use crate::rtk::FilterSet;
 use crate::sessions::{MemorySessions, SessionStore};
 
@@ -113,6 +115,9 @@ struct Inner {
     sessions: Arc<dyn SessionStore>,
     retrieval: bool,
     lossless_only: bool,
+    rewrite: Rewrite,
+    prices: Option<Prices>,
+    cache: Option<CachePolicy>,
     strict: bool,
     max_bytes: usize,
 }
@@ -134,9 +139,15 @@ impl Compress {
         if let (None, Some(session)) = (request.session(), session) {
             *request = request.clone().with_session(session.clone());
         }
+        self.compress_with(request, CallOptions::default(), now)
+    }
+
+    /// As [`Compress::compress`], with what the caller knows about this one request.
+    pub fn compress_with(&self, request: &mut ChatRequest, options: CallOptions, now: Moment) -> Compressed {
         let steps = self.inner.steps.clone();
-        let receipt =
-            self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
+        let receipt = self
+            .run(&steps, request, options, now)
+            .unwrap_or_else(|error| unreadable(&steps, request, &error));
         Compressed { body: request.to_bytes(), receipt }
     }
 
@@ -169,7 +180,7 @@ impl Compress {
             return Ok(untouched(&steps, body, skip));
         };
         let mut request = ChatRequest::from_doc(wire, doc);
-        match self.run(&steps, &mut request, now) {
+        match self.run(&steps, &mut request, CallOptions::default(), now) {
             Ok(receipt) => Ok(Compressed { body: request.to_bytes(), receipt }),
             Err(error) if self.inner.strict => Err(error.into()),
             Err(error) => Ok(untouched(&steps, body, Skip::unreadable(&error))),
@@ -180,6 +191,7 @@ impl Compress {
         &self,
         steps: &Steps,
         request: &mut ChatRequest,
+        options: CallOptions,
         now: Moment,
     ) -> Result<CompressReceipt, DocError> {
         if steps.engines.is_empty() {
@@ -198,8 +210,20 @@ impl Compress {
             }
         };
         let (memo, blobs) = (&self.inner.memo, self.inner.blobs.as_ref());
-        let (sessions, retrieval) = (self.inner.sessions.as_ref(), self.inner.retrieval);
-        let passed = Pipeline { steps, tokenizer, blobs, memo, sessions, retrieval, now }.run(request)?;
+        let pipeline = Pipeline {
+            steps,
+            tokenizer,
+            blobs,
+            memo,
+            sessions: self.inner.sessions.as_ref(),
+            retrieval: self.inner.retrieval,
+            rewrite: self.inner.rewrite,
+            prices: self.inner.prices,
+            cache: self.inner.cache,
+            cold: options.cold,
+            now,
+        };
+        let passed = pipeline.run(request)?;
         request.replace_doc(passed.doc);
         Ok(passed.receipt)
     }
@@ -244,8 +268,9 @@ impl Compressor for Compress {
             Some(Ok(steps)) => steps.clone(),
             _ => self.inner.steps.clone(),
         };
-        let mut receipt =
-            self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
+        let mut receipt = self
+            .run(&steps, request, CallOptions::default(), now)
+            .unwrap_or_else(|error| unreadable(&steps, request, &error));
         if let Some(Err(errors)) = named {
             let action = format!("{errors}; plan \"{}\" was used", steps.name);
             receipt.notes.push(Diagnostic::new("ignored_unknown", "", action));
@@ -272,6 +297,23 @@ fn skipped(steps: &Steps, bytes: u64, skip: Skip) -> CompressReceipt {
     receipt
 }
 
+/// What a caller knows about one request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// Whether the provider's prompt cache is cold for this session. None: the times of the requests decide.
+    pub cold: Option<bool>,
+}
+
+impl CallOptions {
+    /// Says whether the provider's cache is cold.
+    #[must_use]
+    pub fn cold(mut self, cold: bool) -> Self {
+        self.cold = Some(cold);
+        self
+    }
+}
+
 /// Settings of a compressor.
 #[derive(Debug, Clone, Default)]
 pub struct CompressBuilder {
@@ -285,6 +327,9 @@ pub struct CompressBuilder {
     sessions: Option<Arc<dyn SessionStore>>,
     without_retrieval: bool,
     lossless_only: bool,
+    rewrite: Rewrite,
+    prices: Option<Prices>,
+    cache: Option<CachePolicy>,
     strict: bool,
     max_bytes: Option<usize>,
 }
@@ -355,6 +400,27 @@ impl CompressBuilder {
         self
     }
 
+    /// When older turns may be rewritten; default [`Rewrite::ColdOnly`], which needs the times of the requests.
+    #[must_use]
+    pub fn rewrite(mut self, rewrite: Rewrite) -> Self {
+        self.rewrite = rewrite;
+        self
+    }
+
+    /// Prices for forecasts; by default those of the request's model, if it is known.
+    #[must_use]
+    pub fn prices(mut self, prices: Prices) -> Self {
+        self.prices = Some(prices);
+        self
+    }
+
+    /// Rules of the provider's prompt cache; by default those of the wire's vendor.
+    #[must_use]
+    pub fn cache(mut self, cache: CachePolicy) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
     /// Whether only that may be taken out which can be computed back from the request that is sent; default no.
     /// [`expand`](crate::expand()) then gives the very body that came.
     #[must_use]
@@ -406,6 +472,9 @@ impl CompressBuilder {
                 sessions: self.sessions.unwrap_or_else(|| Arc::new(MemorySessions::default())),
                 retrieval: !self.without_retrieval,
                 lossless_only: self.lossless_only,
+                rewrite: self.rewrite,
+                prices: self.prices,
+                cache: self.cache,
                 strict: self.strict,
                 max_bytes: self.max_bytes.unwrap_or(DEFAULT_MAX_BYTES),
             }),

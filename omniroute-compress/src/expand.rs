@@ -110,7 +110,13 @@ pub fn expand_with(
     let mut sources = Restored::of(&transcript);
     let mut patch = Patch::new();
     let mut out = Expanded { body: Bytes::new(), restored: Vec::new(), not_restored: Vec::new() };
-    for entry in &log.segments {
+    // What was put away at a rewrite point refers to texts further down: these come first.
+    let later = |entry: &&SegmentLog| {
+        let engine = entry.steps.last().and_then(|step| engines.get(step.engine.as_str()));
+        engine.is_some_and(|engine| engine.info().history)
+    };
+    let order = log.segments.iter().filter(|e| !later(e)).chain(log.segments.iter().filter(later));
+    for entry in order {
         let Some(segment) = sources.segment(entry.segment) else {
             return Err(ExpandError::NoSuchSegment(entry.segment));
         };
@@ -123,6 +129,8 @@ pub fn expand_with(
         }
         sources.originals.insert(entry.segment, text);
     }
+    out.restored.sort_unstable();
+    out.not_restored.sort_unstable();
     let mut expanded = request.clone();
     expanded.apply(&patch)?;
     out.body = expanded.to_bytes();

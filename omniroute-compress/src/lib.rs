@@ -19,6 +19,7 @@ mod plan;
 pub mod redact;
 mod registry;
 mod result;
+mod rewrite;
 pub mod rtk;
 mod sessions;
 mod shell;
@@ -27,7 +28,7 @@ mod sqlite;
 mod terminal;
 mod text;
 
-pub use compress::{Compress, CompressBuilder, CompressError, Compressed, compress};
+pub use compress::{CallOptions, Compress, CompressBuilder, CompressError, Compressed, compress};
 pub use config::{ConfigError, ConfigErrors, ConfigField, Settings, Step, Value};
 pub use engines::rows;
 pub use entry::{EngineEntry, Parts};
@@ -35,6 +36,7 @@ pub use expand::{ExpandError, Expanded, expand, expand_with};
 pub use memo::MemoLimits;
 pub use plan::Plan;
 pub use registry::{ENGINES, engine};
+pub use rewrite::Rewrite;
 pub use rtk::FilterSet;
 pub use sessions::{MemorySessions, SessionKey, SessionStore};
 #[cfg(feature = "store-sqlite")]

@@ -1,13 +1,16 @@
 //! One pass over a request: read, look up, run the steps on what is new, splice, account.
 
 mod account;
+mod epoch;
 mod keep;
 mod keys;
+mod rewrite;
 mod session;
 mod steps;
 
 pub(crate) use keys::sha256_hex;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use omniroute_core::{
@@ -16,11 +19,15 @@ use omniroute_core::{
 };
 
 use crate::ccr::Placement;
+use crate::cost::{CachePolicy, Prices};
 use crate::guard;
 use crate::memo::{Key, Memo};
 use crate::plan::Steps;
 use crate::result::SegmentResult;
-use crate::sessions::SessionStore;
+use crate::rewrite::Rewrite;
+use crate::sessions::{SessionKey, SessionStore};
+use epoch::{Epoch, Pin};
+use rewrite::Here;
 use session::{Reach, SessionRecord};
 
 /// Everything one pass needs.
@@ -32,6 +39,13 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) sessions: &'a dyn SessionStore,
     /// Whether the note about the retrieval tool may be added.
     pub(crate) retrieval: bool,
+    /// When older turns may be rewritten.
+    pub(crate) rewrite: Rewrite,
+    /// Prices and the rules of the cache; by default what is known of the model.
+    pub(crate) prices: Option<Prices>,
+    pub(crate) cache: Option<CachePolicy>,
+    /// Whether the cache is known to be cold or warm.
+    pub(crate) cold: Option<bool>,
     pub(crate) now: Moment,
 }
 
@@ -54,7 +68,11 @@ impl Pipeline<'_> {
     pub(crate) fn run(&self, request: &ChatRequest) -> Result<Passed, DocError> {
         self.blobs.tick(self.now.wall);
         let mut transcript = Transcript::of(request)?;
-        let reach = self.reach(request, &transcript);
+        let mut session = self.session(request, &transcript);
+        let reach = match &mut session {
+            Some((.., record)) if self.wants_retrieval() => Reach::decide(request, &transcript, record),
+            _ => Reach::default(),
+        };
         let fingerprint = self.steps.fingerprint(self.tokenizer.id());
         let tools = transcript.tools().to_vec();
         let mut cx = EngineContext::new(self.tokenizer, self.blobs, request.principal());
@@ -65,12 +83,23 @@ impl Pipeline<'_> {
         cx.lossless_only = self.steps.lossless_only;
 
         let seed = keys::seed(request, &fingerprint, transcript.continues(), reach.on);
-        let keys = match self.memo.is_off() {
+        let mut keys = match self.memo.is_off() && !self.wants_history() {
             true => vec![Key::default(); transcript.segments().len()], // nobody will look
             false => keys::of(&transcript, &seed),
         };
         let mut receipt = CompressReceipt::default();
-        let results = self.results(&mut transcript, &keys, &cx, &mut receipt);
+        let mut epoch = Epoch::default();
+        if let Some((key, before, record)) = &mut session {
+            if self.wants_history() {
+                let here = Here { request, keys: &keys, seed: &seed, fingerprint: &fingerprint, cx: &cx };
+                epoch = self.epoch(&here, transcript.segments(), record, &mut receipt)?;
+                keys = rewrite::epoch_keys(&here, &transcript, &epoch);
+            }
+            if record != before {
+                self.sessions.put(key, record.clone().write(), self.now.wall);
+            }
+        }
+        let results = self.results(&mut transcript, &keys, &cx, &mut receipt, &epoch.pins);
         keep::alive(self.blobs, request.principal(), &transcript, &results, &mut receipt);
 
         receipt.plan = self.steps.name.clone();
@@ -88,20 +117,28 @@ impl Pipeline<'_> {
         Ok(Passed { doc, receipt })
     }
 
-    /// Whether the model can fetch what is left out. Asked only if a step would leave anything out for that.
-    fn reach(&self, request: &ChatRequest, transcript: &Transcript<'_>) -> Reach {
-        let wanted = self.steps.engines.iter().any(|engine| engine.info().retrieval);
-        if !wanted || !self.retrieval || self.steps.lossless_only {
-            return Reach::default();
+    /// Whether a step would leave out what the model can fetch.
+    fn wants_retrieval(&self) -> bool {
+        self.retrieval && !self.steps.lossless_only && self.steps.engines.iter().any(|e| e.info().retrieval)
+    }
+
+    /// Whether a step would work on older turns.
+    fn wants_history(&self) -> bool {
+        self.rewrite != Rewrite::Never && self.steps.engines.iter().any(|e| e.info().history)
+    }
+
+    /// The session with its record as it was and as it will be; none if nothing has to be remembered.
+    fn session(
+        &self,
+        request: &ChatRequest,
+        transcript: &Transcript<'_>,
+    ) -> Option<(SessionKey, SessionRecord, SessionRecord)> {
+        if !self.wants_retrieval() && !self.wants_history() {
+            return None;
         }
         let key = session::key(request, transcript);
         let before = SessionRecord::read(self.sessions.get(&key, self.now.wall));
-        let mut record = before.clone();
-        let reach = Reach::decide(request, transcript, &mut record);
-        if record != before {
-            self.sessions.put(&key, record.write(), self.now.wall);
-        }
-        reach
+        Some((key, before.clone(), before))
     }
 
     /// The document with the note. What is no document then, which would be a bug of ours, goes without it.
@@ -131,6 +168,7 @@ impl Pipeline<'_> {
         keys: &[Key],
         cx: &EngineContext<'_>,
         receipt: &mut CompressReceipt,
+        pins: &BTreeMap<usize, Pin>,
     ) -> Vec<Arc<SegmentResult>> {
         let found = self.memo.find(keys, self.now.mono);
         let chained: Vec<usize> = (0..keys.len())
@@ -152,7 +190,7 @@ impl Pipeline<'_> {
             }
         }
         let chain_keys: Vec<Key> = old.iter().filter_map(|i| keys.get(*i).copied()).collect();
-        let mut runner = steps::Runner::new(self.steps, cx);
+        let mut runner = steps::Runner::new(self.steps, cx, pins);
         if !new.is_empty() {
             let settled = runner.restore(self.memo.take_tip(&chain_keys, self.now.mono));
             for &i in old.get(settled..).unwrap_or(&[]) {

@@ -18,8 +18,8 @@ const NAMED: &[(&str, &[&str])] = &[
     ("off", &[]),
     ("lite", &["lite"]),
     ("rtk", &["rtk"]),
-    ("safe", &["repeat", "ionizer", "rtk", "rows", "session-dedup"]),
-    ("api-data", &["repeat", "ionizer", "rows"]),
+    ("safe", &["repeat", "ionizer", "rtk", "rows", "session-dedup", "read-lifecycle", "ccr"]),
+    ("api-data", &["repeat", "ionizer", "rows", "ccr"]),
 ];
 
 /// An ordered list of steps with a name.
@@ -29,8 +29,8 @@ const NAMED: &[(&str, &[&str])] = &[
 /// | `off` | none; the body is not even parsed |
 /// | `lite` | `lite` |
 /// | `rtk` | `rtk` |
-/// | `safe` (default) | `repeat`, `ionizer`, `rtk`, `rows`, `session-dedup` |
-/// | `api-data` | `repeat`, `ionizer`, `rows` |
+/// | `safe` (default) | `repeat`, `ionizer`, `rtk`, `rows`, `session-dedup`, `read-lifecycle`, `ccr` |
+/// | `api-data` | `repeat`, `ionizer`, `rows`, `ccr` |
 ///
 /// ```
 /// use omniroute_compress::Plan;

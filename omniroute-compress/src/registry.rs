@@ -11,6 +11,8 @@ pub const ENGINES: &[EngineEntry] = &[
     engines::rtk::ENTRY,
     engines::rows::ENTRY,
     engines::session_dedup::ENTRY,
+    engines::read_lifecycle::ENTRY,
+    engines::ccr::ENTRY,
 ];
 
 /// The engine with this id or alias.

@@ -7,12 +7,12 @@ use std::fmt::Debug;
 use crate::blob::{BlobId, BlobStore};
 use crate::call::Call;
 use crate::clock::Moment;
+use crate::history::History;
 use crate::ids::{Principal, SessionId};
 use crate::receipt::{CompressReceipt, Dropped};
 use crate::request::ChatRequest;
 use crate::segment::{Segment, SegmentId, SegmentKind};
 use crate::tokens::Tokenizer;
-use crate::transcript::Transcript;
 
 /// What a change loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -53,6 +53,8 @@ pub struct EngineInfo {
     /// It leaves out what the model can only fetch with the retrieval tool; it is not asked where that tool cannot
     /// be called.
     pub retrieval: bool,
+    /// It works on older turns at rewrite points, see [`CompressionEngine::history`].
+    pub history: bool,
 }
 
 impl EngineInfo {
@@ -69,6 +71,7 @@ impl EngineInfo {
             min_bytes: 0,
             own_gates: false,
             retrieval: false,
+            history: false,
         }
     }
 
@@ -111,6 +114,13 @@ impl EngineInfo {
     #[must_use]
     pub const fn needs_retrieval(mut self) -> Self {
         self.retrieval = true;
+        self
+    }
+
+    /// Says that the engine works on older turns at rewrite points.
+    #[must_use]
+    pub const fn rewrites_history(mut self) -> Self {
+        self.history = true;
         self
     }
 
@@ -348,12 +358,17 @@ pub trait CompressionEngine: Send + Sync + Debug + 'static {
         None
     }
 
-    /// Work on older turns, only where the provider's prefix cache is cold or the caller asked for it.
+    /// Work on older turns, only where the provider's prefix cache is cold or the caller asked for it. Asked of
+    /// engines whose [`EngineInfo::history`] is set.
+    ///
+    /// # Behavior
+    /// - Same history, same answer: no clock, no randomness.
+    /// - What it replaces stays so on every later turn; everything else is worked out anew from there.
     ///
     /// # Errors
     /// [`EngineError`]; everything it did is rolled back then.
-    fn history(&self, transcript: &mut Transcript<'_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
-        let _ = (transcript, cx);
+    fn history(&self, past: &mut History<'_, '_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
+        let _ = (past, cx);
         Ok(())
     }
 

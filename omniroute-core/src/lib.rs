@@ -9,6 +9,7 @@ mod doc;
 mod engine;
 mod exit;
 mod failure;
+mod history;
 mod host;
 mod ids;
 mod model_facts;
@@ -39,6 +40,7 @@ pub use engine::{
     Replacement, SegmentView, Sources,
 };
 pub use failure::{Evidence, Exceeded, Failure, FailureKind, Phase, QuotaWindow, Scope, Wider};
+pub use history::History;
 pub use host::{Body, Env, HttpTransport, Inline, Offload, TransportError};
 pub use ids::{Principal, SessionId};
 pub use model_facts::{Capabilities, Capability, Cost, ModelFact, ModelFacts, Usage, Usd};
@@ -46,7 +48,7 @@ pub use outcome::{LimitSeen, Outcome, Spend, Unit};
 pub use permit::{Grant, Permit, PermitId, PermitSink, Purpose};
 pub use receipt::{
     Added, AddedBytes, CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place,
-    SegmentLog, Skip, StepReceipt,
+    Rewritten, SegmentLog, Skip, StepReceipt,
 };
 pub use request::{ApplyError, ChatRequest};
 pub use segment::{Frozen, Segment, SegmentId, SegmentKind};

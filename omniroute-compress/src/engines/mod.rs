@@ -1,7 +1,10 @@
 //! The engines. Each is one file or folder here and one line in [`crate::registry::ENGINES`].
 
+pub(crate) mod ccr;
 pub(crate) mod ionizer;
 pub(crate) mod lite;
+pub(crate) mod read_lifecycle;
+mod reads;
 pub(crate) mod repeat;
 pub mod rows;
 pub(crate) mod rtk;

@@ -18,6 +18,14 @@ pub(super) fn seed(request: &ChatRequest, fingerprint: &[u8; 32], continues: boo
     hash.finalize().into()
 }
 
+/// A start of keys from another one and a digest.
+pub(super) fn join(seed: &Key, digest: &Key) -> Key {
+    let mut hash = Sha256::new();
+    hash.update(seed);
+    hash.update(digest);
+    hash.finalize().into()
+}
+
 /// One key a segment. For tool calls and results it covers all segments before, which engines may look at; other
 /// texts are only counted, so their key covers just themselves.
 pub(super) fn of(transcript: &Transcript<'_>, seed: &Key) -> Vec<Key> {

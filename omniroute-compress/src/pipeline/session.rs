@@ -4,6 +4,7 @@ use omniroute_core::{ChatRequest, Segment, SegmentKind, Transcript};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::epoch::Epoch;
 use super::keys::field;
 use crate::ccr::{self, Placement, SENTINEL};
 use crate::sessions::SessionKey;
@@ -17,6 +18,18 @@ pub(super) struct SessionRecord {
     version: u32,
     /// Whether the model was told of the retrieval tool in the first request.
     pub(super) retrieval: Option<bool>,
+    /// When it last asked, in milliseconds since 1970; 0 if no time was told.
+    #[serde(default)]
+    pub(super) last_ms: i64,
+    /// How long the provider keeps what it was sent then.
+    #[serde(default)]
+    pub(super) ttl_ms: i64,
+    /// Starts of the keys of its calls and results, to see when the client changes them.
+    #[serde(default)]
+    pub(super) trail: Vec<u32>,
+    /// The rewrite in force.
+    #[serde(default)]
+    pub(super) epoch: Option<Epoch>,
 }
 
 impl SessionRecord {

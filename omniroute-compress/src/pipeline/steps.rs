@@ -1,6 +1,7 @@
 //! Runs the steps of a plan on one text after the other.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use omniroute_core::{
     SegmentKind, SegmentLog, SegmentView, Tokenizer, Transcript,
 };
 
+use super::epoch::Pin;
 use super::keys::sha256_hex;
 use crate::memo::{Memories, Slot};
 use crate::plan::Steps;
@@ -19,13 +21,14 @@ use crate::{ccr, guard, marker};
 pub(super) struct Runner<'a> {
     steps: &'a Steps,
     cx: &'a EngineContext<'a>,
+    pins: &'a BTreeMap<usize, Pin>,
     memories: Memories,
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(steps: &'a Steps, cx: &'a EngineContext<'a>) -> Self {
+    pub(super) fn new(steps: &'a Steps, cx: &'a EngineContext<'a>, pins: &'a BTreeMap<usize, Pin>) -> Self {
         let slot = |e: &Arc<dyn CompressionEngine>| e.memory().map_or(Slot::Unused, Slot::Live);
-        Runner { steps, cx, memories: steps.engines.iter().map(slot).collect() }
+        Runner { steps, cx, pins, memories: steps.engines.iter().map(slot).collect() }
     }
 
     /// Takes over the memories of an earlier call; returns how many chained texts they cover.
@@ -51,6 +54,13 @@ impl<'a> Runner<'a> {
         let mut out = counted(segment, self.cx.tokenizer);
         if segment.kind != SegmentKind::ToolResult {
             return out;
+        }
+        if let Some(pinned) = self.pins.get(&index).and_then(|pin| self.pinned(segment, pin)) {
+            if let Some((sent, segment)) = pinned.sent.as_ref().zip(transcript.segments_mut().get_mut(index))
+            {
+                segment.set_sent(sent.text.clone(), &sent.edited_by);
+            }
+            return pinned;
         }
         let blocked = if segment.frozen.is_some() {
             Some("frozen")
@@ -111,6 +121,35 @@ impl<'a> Runner<'a> {
             }
         }
         out
+    }
+
+    /// The result for a text that a rewrite has put into another form; none if its engine has gone.
+    fn pinned(&self, segment: &Segment<'_>, pin: &Pin) -> Option<SegmentResult> {
+        let position = self.steps.engines.iter().position(|engine| engine.info().id == pin.engine)?;
+        let engine = self.steps.engines.get(position)?.info().id;
+        let literal: Arc<str> = segment.literal_for(&pin.text).into();
+        if segment.frozen.is_some() || literal.len() >= segment.raw().len() + 2 {
+            return None;
+        }
+        let mut out = counted(segment, self.cx.tokenizer);
+        let before = out.tokens_before;
+        out.tokens_after = self.cx.tokenizer.count(&pin.text);
+        let mut tokens = before;
+        for at in 0..self.steps.engines.len() {
+            let mut outcome = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
+            if at == position {
+                tokens = out.tokens_after;
+                (outcome.seen, outcome.changed, outcome.tokens_out) = (true, true, tokens);
+                outcome.dropped = pin.dropped;
+                outcome.techniques = pin.techniques.iter().filter_map(|name| technique(name)).collect();
+            }
+            out.steps.push(outcome);
+        }
+        let mut log = SegmentLog::new(segment.id, sha256_hex(segment.original()), segment.rewrites_exactly());
+        log.push(engine, pin.undo.clone());
+        let text: Arc<str> = pin.text.as_str().into();
+        out.sent = Some(Sent { text, literal, edited_by: vec![engine], log, recoverable: pin.recoverable() });
+        Some(out)
     }
 
     /// One step on one text: the new text and its tokens, or the reason to keep the old one.
@@ -180,6 +219,11 @@ impl<'a> Runner<'a> {
         }
         segment.raw().len() as u64
     }
+}
+
+/// Techniques of engines that work at rewrite points, by the name in a record.
+fn technique(name: &str) -> Option<(&'static str, u32)> {
+    ["handle", "superseded", "stale"].into_iter().find(|known| *known == name).map(|name| (name, 1))
 }
 
 /// Whether a text was fetched with the retrieval tool: the model asked for it as it is.
