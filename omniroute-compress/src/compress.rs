@@ -15,7 +15,7 @@ use crate::config::{ConfigErrors, Step};
 use crate::cost::{CachePolicy, Prices};
 use crate::entry::Parts;
 use crate::memo::{Memo, MemoLimits};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Limit, Pipeline};
 use crate::plan::{Plan, Steps};
 use crate::rewrite::Rewrite;
 use crate::rtk::FilterSet;
@@ -216,11 +216,12 @@ impl Compress {
             blobs,
             memo,
             sessions: self.inner.sessions.as_ref(),
-            retrieval: self.inner.retrieval,
+            retrieval: self.inner.retrieval && !options.texts_only,
             rewrite: self.inner.rewrite,
             prices: self.inner.prices,
             cache: self.inner.cache,
             cold: options.cold,
+            limit: options.limit.map(|most| Limit { most, target: options.target.unwrap_or(most).min(most) }),
             now,
         };
         let passed = pipeline.run(request)?;
@@ -303,6 +304,12 @@ fn skipped(steps: &Steps, bytes: u64, skip: Skip) -> CompressReceipt {
 pub struct CallOptions {
     /// Whether the provider's prompt cache is cold for this session. None: the times of the requests decide.
     pub cold: Option<bool>,
+    /// Tokens that the request may have. A longer one has old results cut to [`CallOptions::target`].
+    pub limit: Option<u64>,
+    /// Tokens that are aimed at where the limit is passed; the limit itself if nothing is said.
+    pub target: Option<u64>,
+    /// The caller can only change texts in place: no note is added and nothing is left out that needs one.
+    pub texts_only: bool,
 }
 
 impl CallOptions {
@@ -310,6 +317,28 @@ impl CallOptions {
     #[must_use]
     pub fn cold(mut self, cold: bool) -> Self {
         self.cold = Some(cold);
+        self
+    }
+
+    /// The model's context window without room for the answer, in tokens. A request over it is cut to 85 % of it, so
+    /// that the next turns fit, too, without another cut.
+    #[must_use]
+    pub fn context_limit(mut self, tokens: u64) -> Self {
+        (self.limit, self.target) = (Some(tokens), Some(tokens.saturating_mul(85) / 100));
+        self
+    }
+
+    /// Cuts old results until the request has at most this many tokens, as far as that is possible.
+    #[must_use]
+    pub fn target_tokens(mut self, tokens: u64) -> Self {
+        (self.limit, self.target) = (Some(tokens), Some(tokens));
+        self
+    }
+
+    /// Says that the caller can only change texts in place.
+    #[must_use]
+    pub fn texts_only(mut self, on: bool) -> Self {
+        self.texts_only = on;
         self
     }
 }

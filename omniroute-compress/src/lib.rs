@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod budget;
 pub mod ccr;
 mod compress;
 mod config;

@@ -2,6 +2,7 @@
 
 mod account;
 mod epoch;
+mod fit;
 mod keep;
 mod keys;
 mod rewrite;
@@ -27,6 +28,7 @@ use crate::result::SegmentResult;
 use crate::rewrite::Rewrite;
 use crate::sessions::{SessionKey, SessionStore};
 use epoch::{Epoch, Pin};
+pub(crate) use fit::Limit;
 use rewrite::Here;
 use session::{Reach, SessionRecord};
 
@@ -46,6 +48,8 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) cache: Option<CachePolicy>,
     /// Whether the cache is known to be cold or warm.
     pub(crate) cold: Option<bool>,
+    /// How large the request may be.
+    pub(crate) limit: Option<Limit>,
     pub(crate) now: Moment,
 }
 
@@ -83,23 +87,56 @@ impl Pipeline<'_> {
         cx.lossless_only = self.steps.lossless_only;
 
         let seed = keys::seed(request, &fingerprint, transcript.continues(), reach.on);
-        let mut keys = match self.memo.is_off() && !self.wants_history() {
+        let base_keys = match self.memo.is_off() && !self.wants_history() {
             true => vec![Key::default(); transcript.segments().len()], // nobody will look
             false => keys::of(&transcript, &seed),
         };
+        let mut keys = base_keys.clone();
         let mut receipt = CompressReceipt::default();
         let mut epoch = Epoch::default();
+        let here = Here { request, keys: &base_keys, seed: &seed, fingerprint: &fingerprint, cx: &cx };
+        if let Some((.., record)) = &mut session
+            && self.wants_history()
+        {
+            epoch = self.epoch(&here, transcript.segments(), record, &mut receipt)?;
+            keys = rewrite::epoch_keys(&here, &transcript, &epoch);
+        }
+        let mut results = self.results(&mut transcript, &keys, &cx, &mut receipt, &epoch.pins);
+        let note = reach.note.as_ref().map_or(0, |note| u64::from(self.tokenizer.count(&note.text)));
+        let total = |results: &[Arc<SegmentResult>]| {
+            results.iter().map(|result| u64::from(result.tokens_after)).sum::<u64>() + note
+        };
+        // What is cut may have been the source of a reference: the next round sees the texts without it.
+        for _ in 0..3 {
+            let cuts = self.fit(&transcript, &results, &cx, total(&results));
+            if cuts.is_empty() {
+                break;
+            }
+            let mut cut = self.blank(&here, transcript.segments(), transcript.segments().len());
+            cut.passed = epoch.passed;
+            cut.pins = std::mem::take(&mut epoch.pins);
+            cut.pins.extend(cuts);
+            epoch = cut;
+            transcript = Transcript::of(request)?;
+            keys = rewrite::epoch_keys(&here, &transcript, &epoch);
+            results = self.results(&mut transcript, &keys, &cx, &mut receipt, &epoch.pins);
+        }
+        if let Some(limit) = self.limit.filter(|limit| total(&results) > limit.most) {
+            let action = format!(
+                "{} tokens are left, {} were wanted: what must stay is longer",
+                total(&results),
+                limit.target
+            );
+            receipt.notes.push(Diagnostic::new("budget_unreachable", "", action));
+        }
         if let Some((key, before, record)) = &mut session {
             if self.wants_history() {
-                let here = Here { request, keys: &keys, seed: &seed, fingerprint: &fingerprint, cx: &cx };
-                epoch = self.epoch(&here, transcript.segments(), record, &mut receipt)?;
-                keys = rewrite::epoch_keys(&here, &transcript, &epoch);
+                record.epoch = Some(epoch.clone()).filter(|epoch| !epoch.pins.is_empty());
             }
             if record != before {
                 self.sessions.put(key, record.clone().write(), self.now.wall);
             }
         }
-        let results = self.results(&mut transcript, &keys, &cx, &mut receipt, &epoch.pins);
         keep::alive(self.blobs, request.principal(), &transcript, &results, &mut receipt);
 
         receipt.plan = self.steps.name.clone();

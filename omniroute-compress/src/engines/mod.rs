@@ -10,3 +10,6 @@ pub mod rows;
 pub(crate) mod rtk;
 pub(crate) mod session_dedup;
 mod trail;
+
+pub(crate) use reads::newest_reads;
+pub(crate) use trail::is_stub;

@@ -38,7 +38,7 @@ pub(super) fn reads(past: &History<'_, '_>) -> Vec<Read> {
 }
 
 /// The latest read of every file, and the latest of the whole file.
-pub(super) fn newest_reads(past: &History<'_, '_>) -> HashSet<usize> {
+pub(crate) fn newest_reads(past: &History<'_, '_>) -> HashSet<usize> {
     let all = reads(past);
     latest(&all)
         .into_values()

@@ -212,8 +212,8 @@ pub(super) fn refers_back(edited_by: &[&str]) -> bool {
 }
 
 /// Whether a text was replaced by a line that stands for it: nobody may be sent there for its content.
-pub(super) fn is_stub(edited_by: &[&str]) -> bool {
-    edited_by.iter().any(|id| matches!(*id, "ccr" | "read-lifecycle"))
+pub(crate) fn is_stub(edited_by: &[&str]) -> bool {
+    edited_by.iter().any(|id| matches!(*id, "ccr" | "read-lifecycle" | "budget"))
 }
 
 /// Whether the segment is a call that changes a file. Worked out once a call.

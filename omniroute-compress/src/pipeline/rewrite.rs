@@ -67,7 +67,6 @@ impl Pipeline<'_> {
             },
         };
         self.remember(here, segments, record, &market);
-        record.epoch = Some(now.clone()).filter(|epoch| !epoch.pins.is_empty());
         Ok(now)
     }
 
@@ -292,7 +291,7 @@ impl Pipeline<'_> {
     }
 
     /// An epoch of the first `view` texts without any change.
-    fn blank(&self, here: &Here<'_>, segments: &[Segment<'_>], view: usize) -> Epoch {
+    pub(super) fn blank(&self, here: &Here<'_>, segments: &[Segment<'_>], view: usize) -> Epoch {
         let last = segments.iter().take(view).rposition(|s| is_chained(s.kind));
         let chain = last.and_then(|last| here.keys.get(last)).map(|key| keys::hex(key)).unwrap_or_default();
         Epoch {

@@ -11,6 +11,7 @@ use omniroute_core::{
 };
 
 use super::epoch::Pin;
+use super::fit::BUDGET;
 use super::keys::sha256_hex;
 use crate::memo::{Memories, Slot};
 use crate::plan::Steps;
@@ -125,8 +126,15 @@ impl<'a> Runner<'a> {
 
     /// The result for a text that a rewrite has put into another form; none if its engine has gone.
     fn pinned(&self, segment: &Segment<'_>, pin: &Pin) -> Option<SegmentResult> {
-        let position = self.steps.engines.iter().position(|engine| engine.info().id == pin.engine)?;
-        let engine = self.steps.engines.get(position)?.info().id;
+        let count = self.steps.engines.len();
+        // Cuts stand behind the engines.
+        let (position, engine) = match pin.engine.as_str() {
+            BUDGET => (count, BUDGET),
+            id => {
+                let position = self.steps.engines.iter().position(|engine| engine.info().id == id)?;
+                (position, self.steps.engines.get(position)?.info().id)
+            }
+        };
         let literal: Arc<str> = segment.literal_for(&pin.text).into();
         if segment.frozen.is_some() || literal.len() >= segment.raw().len() + 2 {
             return None;
@@ -135,7 +143,7 @@ impl<'a> Runner<'a> {
         let before = out.tokens_before;
         out.tokens_after = self.cx.tokenizer.count(&pin.text);
         let mut tokens = before;
-        for at in 0..self.steps.engines.len() {
+        for at in 0..count.max(position + 1) {
             let mut outcome = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
             if at == position {
                 tokens = out.tokens_after;
@@ -223,7 +231,7 @@ impl<'a> Runner<'a> {
 
 /// Techniques of engines that work at rewrite points, by the name in a record.
 fn technique(name: &str) -> Option<(&'static str, u32)> {
-    ["handle", "superseded", "stale"].into_iter().find(|known| *known == name).map(|name| (name, 1))
+    ["handle", "superseded", "stale", "cut"].into_iter().find(|known| *known == name).map(|name| (name, 1))
 }
 
 /// Whether a text was fetched with the retrieval tool: the model asked for it as it is.
