@@ -9,7 +9,11 @@ use omniroute_core::{ChatRequest, Moment, SessionId, wire};
 use serde_json::{Value, json};
 
 fn prose(seed: usize, lines: usize) -> String {
-    (0..lines).map(|n| format!("Some words about matter {seed}.{n} that an agent has read and may not need again.\n")).collect()
+    (0..lines)
+        .map(|n| {
+            format!("Some words about matter {seed}.{n} that an agent has read and may not need again.\n")
+        })
+        .collect()
 }
 
 /// A conversation of `count` long answers; the fourth tells of an error, one is the only read of a file.
@@ -19,7 +23,8 @@ fn body(count: usize) -> Value {
         json!({"role": "user", "content": "Port the service; do not change its name."}),
     ];
     for n in 0..count {
-        let (name, arguments) = if n == 2 { ("read", json!({"path": "src/a.rs"})) } else { ("lookup", json!({"n": n})) };
+        let (name, arguments) =
+            if n == 2 { ("read", json!({"path": "src/a.rs"})) } else { ("lookup", json!({"n": n})) };
         let function = json!({"name": name, "arguments": arguments.to_string()});
         list.push(json!({"role": "assistant", "tool_calls": [{"id": format!("c{n}"), "type": "function", "function": function}]}));
         let fact = format!("\nerror: port {n} is taken, see src/net/port{n}.rs\n\n");
@@ -28,7 +33,11 @@ fn body(count: usize) -> Value {
     json!({"model": "gpt-4o", "messages": list})
 }
 
-fn send(compressor: &Compress, body: &Value, options: CallOptions) -> (Vec<u8>, omniroute_core::CompressReceipt) {
+fn send(
+    compressor: &Compress,
+    body: &Value,
+    options: CallOptions,
+) -> (Vec<u8>, omniroute_core::CompressReceipt) {
     let request = ChatRequest::parse(wire::OPENAI_CHAT, serde_json::to_vec(body).unwrap()).unwrap();
     let mut request = request.with_session(SessionId::new("s"));
     let out = compressor.compress_with(&mut request, options, Moment::default());

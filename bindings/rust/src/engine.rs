@@ -147,7 +147,8 @@ impl Compressor {
         let body = body.into();
         guarded(|| {
             let call = self.call(options)?;
-            let (out, docs) = self.run(&call, body, true, |plan, counter| self.variants.get(plan, counter))?;
+            let (out, docs) =
+                self.run(&call, body, true, |plan, counter| self.variants.get(plan, counter))?;
             self.note(&out.receipt);
             let edits = match docs {
                 Some((before, after)) if out.receipt.applied => edits::between(&before, &after),

@@ -91,6 +91,12 @@ pub(crate) struct CompressArgs {
     pub(crate) command: Option<String>,
     #[command(flatten)]
     pub(crate) folders: FolderArgs,
+    /// Say what the input costs at the model's list prices, before and after
+    #[arg(long)]
+    pub(crate) cost: bool,
+    /// Time of the request in milliseconds since 1970, for the receipt: gain finds cold caches by it
+    #[arg(long, value_name = "MS")]
+    pub(crate) at: Option<u64>,
     /// Write the receipt to this file as JSON, readable by you alone
     #[arg(long, value_name = "FILE")]
     pub(crate) receipt: Option<PathBuf>,

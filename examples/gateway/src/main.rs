@@ -12,6 +12,7 @@ mod free_tiers;
 mod gain;
 mod input;
 mod models;
+mod money;
 mod progress;
 mod providers;
 mod report;
