@@ -3,13 +3,14 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test fmt clippy layering unit catalog-check features doc fuzz-build smoke ready bench estimator rtk-report fuzz bless new-engine new-filter
+.PHONY: help demo test fmt clippy layering unit catalog-check features doc fuzz-build smoke ready bench eval estimator rtk-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
 	@echo "make test        every check: format, lints, layering, tests, docs, demo, bench smoke"
 	@echo "make bench       figures of compression on this machine"
 	@echo "make estimator   error of the token estimator against exact counts"
+	@echo "make eval        what plans save and keep on recorded sessions: tokens, money, needles, quotes, next steps"
 	@echo "make rtk-report  what the filters save and keep of the recorded outputs"
 	@echo "make catalog-check  the rules of the catalogue of providers and models"
 	@echo "make fuzz        two minutes of fuzzing (needs cargo-fuzz and nightly)"
@@ -60,6 +61,9 @@ bench:
 
 estimator:
 	$(CARGO) run --release -q -p omniroute-core --example estimator_error
+
+eval:
+	$(CARGO) run --release -q -p omniroute-compress --example compress_eval
 
 rtk-report:
 	$(CARGO) run --release -q -p omniroute-compress --example rtk_report

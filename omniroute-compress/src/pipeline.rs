@@ -87,7 +87,8 @@ impl Pipeline<'_> {
         cx.lossless_only = self.steps.lossless_only;
 
         let seed = keys::seed(request, &fingerprint, transcript.continues(), reach.on);
-        let base_keys = match self.memo.is_off() && !self.wants_history() {
+        let rewriting = self.rewriting(session.as_ref().map(|(.., record)| record));
+        let base_keys = match self.memo.is_off() && !rewriting {
             true => vec![Key::default(); transcript.segments().len()], // nobody will look
             false => keys::of(&transcript, &seed),
         };
@@ -96,7 +97,7 @@ impl Pipeline<'_> {
         let mut epoch = Epoch::default();
         let here = Here { request, keys: &base_keys, seed: &seed, fingerprint: &fingerprint, cx: &cx };
         if let Some((.., record)) = &mut session
-            && self.wants_history()
+            && rewriting
         {
             epoch = self.epoch(&here, transcript.segments(), record, &mut receipt)?;
             keys = rewrite::epoch_keys(&here, &transcript, &epoch);
@@ -130,7 +131,7 @@ impl Pipeline<'_> {
             receipt.notes.push(Diagnostic::new("budget_unreachable", "", action));
         }
         if let Some((key, before, record)) = &mut session {
-            if self.wants_history() {
+            if rewriting {
                 record.epoch = Some(epoch.clone()).filter(|epoch| !epoch.pins.is_empty());
             }
             if record != before {
@@ -162,6 +163,13 @@ impl Pipeline<'_> {
     /// Whether a step would work on older turns.
     fn wants_history(&self) -> bool {
         self.rewrite != Rewrite::Never && self.steps.engines.iter().any(|e| e.info().history)
+    }
+
+    /// Whether anything older could change in this request: it has, or a time, a limit or the caller may tell so.
+    fn rewriting(&self, record: Option<&SessionRecord>) -> bool {
+        let told = self.now.wall.0 > 0 || self.cold.is_some() || self.cache.is_some() || self.limit.is_some();
+        let before = record.is_some_and(|record| record.epoch.is_some());
+        self.wants_history() && (told || before || self.rewrite != Rewrite::ColdOnly)
     }
 
     /// The session with its record as it was and as it will be; none if nothing has to be remembered.

@@ -40,7 +40,7 @@ impl Gain {
         ));
         let mut table =
             Table::new(["engine", "texts", "changed", "tokens in", "tokens out", "saved", "share"]);
-        for (engine, sum) in self.engines() {
+        for (engine, sum) in self.engines().filter(|(_, sum)| sum.seen > 0) {
             let numbers = [sum.seen, sum.changed, sum.tokens_in, sum.tokens_out].map(|n| n.to_string());
             let [seen, changed, tokens_in, tokens_out] = numbers;
             let saved = sum.saved().to_string();
