@@ -53,10 +53,11 @@ pub(crate) fn cut(text: &str, bytes: usize, handle: Option<&str>) -> Option<Cut>
         }
         freed += unit.loose;
     }
-    write(&lines, &goes, handle).filter(|cut| cut.text.len() < text.len())
+    without(&lines, &goes, handle).filter(|cut| cut.text.len() < text.len())
 }
 
-fn write(lines: &[&str], goes: &[bool], handle: Option<&str>) -> Option<Cut> {
+/// The text of `lines` (with their line ends) without those that go; none if nothing goes. Short runs stay.
+pub(crate) fn without(lines: &[&str], goes: &[bool], handle: Option<&str>) -> Option<Cut> {
     let mut out = Cut { text: String::new(), lines: 0, bytes: 0 };
     let mut at = 0;
     while let Some(line) = lines.get(at) {
@@ -135,16 +136,21 @@ const TELLING: [&str; 11] = [
     "conflict",
 ];
 
+/// Whether a line speaks of trouble.
+pub(crate) fn is_telling(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    TELLING.iter().any(|word| lower.contains(word))
+}
+
 /// Whether a line holds something an agent acts on.
 fn is_fact(line: &str) -> bool {
     if line.is_empty() {
         return false;
     }
-    let lower = line.to_ascii_lowercase();
     let frame = line.starts_with("at ") || line.starts_with("File \"") || line.starts_with("--> ");
     frame
-        || lower.contains("://")
-        || TELLING.iter().any(|word| lower.contains(word))
+        || line.contains("://")
+        || is_telling(line)
         || line
             .split_whitespace()
             .any(|word| is_fact_word(word.trim_matches(['(', ')', ',', ';', '"', '\''])))

@@ -9,6 +9,7 @@ pub const ENGINES: &[EngineEntry] = &[
     engines::ionizer::ENTRY,
     engines::lite::ENTRY,
     engines::rtk::ENTRY,
+    engines::responses::ENTRY,
     engines::rows::ENTRY,
     engines::session_dedup::ENTRY,
     engines::read_lifecycle::ENTRY,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use omniroute_compress::{Compress, CompressError, FilterSet, MemoLimits};
+use omniroute_compress::{Compress, CompressBuilder, CompressError, FilterSet, MemoLimits};
 use omniroute_core::{CompressReceipt, DocError, Estimator, Moment, Skip};
 
 use crate::cli::{CompressArgs, Form};
@@ -92,12 +92,13 @@ fn compress(args: &CompressArgs, form: Form, input: Bytes, filters: FilterSet) -
     // One call remembers nothing. Whether what cannot be read is a failure is decided here, by the receipt.
     // An original that is kept in memory could not be fetched back once the program is over, so nothing is left out
     // that would have to be.
+    let kept = keeps(args);
     let steps = args.plan.steps().iter().map(|step| match step.engine() {
-        "rtk" => step.clone().with("keep_original", "never"),
+        "rtk" if !kept => step.clone().with("keep_original", "never"),
         _ => step.clone(),
     });
     let builder = Compress::builder().steps(steps).memo(MemoLimits::none());
-    let mut builder = builder.filters(filters).retrieval(false);
+    let mut builder = store(args, builder.filters(filters).retrieval(kept))?;
     if let Some(model) = &args.source.model {
         builder = builder.tokenizer(Arc::new(Estimator::for_model(model)));
     }
@@ -125,6 +126,28 @@ fn compress(args: &CompressArgs, form: Form, input: Bytes, filters: FilterSet) -
         }
         Content::Text(text) => compress_text(args, &compressor, text),
     }
+}
+
+/// Whether originals outlast the program.
+#[cfg(feature = "blobs")]
+fn keeps(args: &CompressArgs) -> bool {
+    args.blobs.is_some()
+}
+
+#[cfg(not(feature = "blobs"))]
+fn keeps(_: &CompressArgs) -> bool {
+    false
+}
+
+#[cfg(feature = "blobs")]
+fn store(args: &CompressArgs, builder: CompressBuilder) -> Result<CompressBuilder, Failure> {
+    let Some(path) = &args.blobs else { return Ok(builder) };
+    Ok(builder.blobs(Arc::new(crate::blobs::open(path)?)))
+}
+
+#[cfg(not(feature = "blobs"))]
+fn store(_: &CompressArgs, builder: CompressBuilder) -> Result<CompressBuilder, Failure> {
+    Ok(builder)
 }
 
 fn compress_text(args: &CompressArgs, compressor: &Compress, input: Bytes) -> Result<Outcome, Failure> {

@@ -8,7 +8,7 @@ use omniroute_core::{
 };
 
 use super::reads::newest_reads;
-use crate::ccr::Handle;
+use crate::ccr::{Handle, is_tool};
 use crate::config::{ConfigField, Settings};
 use crate::entry::{EngineEntry, Parts};
 use crate::marker;
@@ -52,7 +52,8 @@ impl CompressionEngine for Ccr {
             let original = segment.original();
             // Bytes first: no text has more characters than bytes.
             let long = |text: &str| text.len() >= self.min_chars && text.chars().count() >= self.min_chars;
-            if !past.is_open(index) || newest.contains(&index) || !long(segment.sent()) {
+            let fetched = past.call_of(index).is_some_and(|call| is_tool(&call.tool));
+            if !past.is_open(index) || fetched || newest.contains(&index) || !long(segment.sent()) {
                 continue;
             }
             // What is kept is kept as it is; a text with a secret must not be.

@@ -6,6 +6,7 @@ pub(crate) mod lite;
 pub(crate) mod read_lifecycle;
 mod reads;
 pub(crate) mod repeat;
+pub(crate) mod responses;
 pub mod rows;
 pub(crate) mod rtk;
 pub(crate) mod session_dedup;

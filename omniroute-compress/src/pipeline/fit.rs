@@ -9,7 +9,7 @@ use omniroute_core::{Dropped, EngineContext, History, Transcript};
 use super::Pipeline;
 use super::epoch::Pin;
 use crate::budget::cut;
-use crate::ccr::Handle;
+use crate::ccr::{Handle, is_tool};
 use crate::engines::{is_stub, newest_reads};
 use crate::redact::redact;
 use crate::result::SegmentResult;
@@ -43,7 +43,9 @@ impl Pipeline<'_> {
     ) -> BTreeMap<usize, Pin> {
         let mut pins: BTreeMap<usize, Pin> = BTreeMap::new();
         let mut left: BTreeMap<usize, u64> = BTreeMap::new();
-        let Some(limit) = self.limit.filter(|limit| total > limit.most) else { return pins };
+        let Some(limit) = self.limit.filter(|limit| total > limit.most && !cx.lossless_only) else {
+            return pins;
+        };
         let segments = transcript.segments();
         let answers = answers(segments);
         let end =
@@ -55,7 +57,12 @@ impl Pipeline<'_> {
             .enumerate()
             .filter(|(index, result)| {
                 let whole = segments.get(*index).is_some_and(|s| is_whole(s.edited_by()));
-                past.is_open(*index) && whole && !newest.contains(index) && result.tokens_after >= MIN_TOKENS
+                let fetched = past.call_of(*index).is_some_and(|call| is_tool(&call.tool));
+                past.is_open(*index)
+                    && whole
+                    && !fetched
+                    && !newest.contains(index)
+                    && result.tokens_after >= MIN_TOKENS
             })
             .map(|(index, result)| (index, u64::from(result.tokens_after)))
             .collect();
