@@ -163,8 +163,10 @@ struct Restored<'a, 'd> {
 
 impl<'a, 'd> Restored<'a, 'd> {
     fn of(transcript: &'a Transcript<'d>) -> Self {
-        let chained = |s: &&Segment<'_>| matches!(s.kind, SegmentKind::ToolCall | SegmentKind::ToolResult);
-        let segments = transcript.segments().iter().filter(chained).map(|s| (s.id, s)).collect();
+        let edited = |s: &&Segment<'_>| {
+            matches!(s.kind, SegmentKind::ToolCall | SegmentKind::ToolResult | SegmentKind::User)
+        };
+        let segments = transcript.segments().iter().filter(edited).map(|s| (s.id, s)).collect();
         Restored { segments, originals: HashMap::new() }
     }
 

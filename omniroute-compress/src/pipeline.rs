@@ -1,6 +1,7 @@
 //! One pass over a request: read, look up, run the steps on what is new, splice, account.
 
 mod account;
+mod delayed;
 mod epoch;
 mod fit;
 mod keep;
@@ -103,6 +104,8 @@ impl Pipeline<'_> {
             keys = rewrite::epoch_keys(&here, &transcript, &epoch);
         }
         let mut results = self.results(&mut transcript, &keys, &cx, &mut receipt, &epoch.pins);
+        let delayed = self.delayed(request, &transcript, &results, &cx);
+        self.put_delayed(&transcript, &delayed, &mut results);
         let note = reach.note.as_ref().map_or(0, |note| u64::from(self.tokenizer.count(&note.text)));
         let total = |results: &[Arc<SegmentResult>]| {
             results.iter().map(|result| u64::from(result.tokens_after)).sum::<u64>() + note
@@ -121,6 +124,7 @@ impl Pipeline<'_> {
             transcript = Transcript::of(request)?;
             keys = rewrite::epoch_keys(&here, &transcript, &epoch);
             results = self.results(&mut transcript, &keys, &cx, &mut receipt, &epoch.pins);
+            self.put_delayed(&transcript, &delayed, &mut results);
         }
         if let Some(limit) = self.limit.filter(|limit| total(&results) > limit.most) {
             let action = format!(

@@ -113,6 +113,7 @@ impl Plan {
         own_ids(extra, &mut errors);
         twice(&self.steps, &mut errors);
         let mut engines = Vec::new();
+        let mut user_blocks = false;
         let mut identity = format!("pipeline {PIPELINE_VERSION}\n{}", parts.identity());
         for step in &self.steps {
             if let Some(own) = extra.iter().find(|e| e.info().id == step.engine()) {
@@ -133,12 +134,13 @@ impl Plan {
                         entry.info.version,
                         settings.canonical()
                     );
+                    user_blocks |= settings.bool("user_blocks");
                     engines.push((entry.build)(&settings, parts));
                 }
             }
         }
         if errors.is_empty() {
-            Ok(Steps { name: self.name.clone(), identity, engines, lossless_only: false })
+            Ok(Steps { name: self.name.clone(), identity, engines, lossless_only: false, user_blocks })
         } else {
             Err(ConfigErrors(errors))
         }
@@ -198,6 +200,8 @@ pub(crate) struct Steps {
     pub(crate) engines: Vec<Arc<dyn CompressionEngine>>,
     /// Only what can be computed back from the request is taken out of it.
     pub(crate) lossless_only: bool,
+    /// Long texts of the user may change once, when a later one is there.
+    pub(crate) user_blocks: bool,
 }
 
 impl Steps {

@@ -14,7 +14,7 @@ use omniroute_compress::{
     CallOptions, Compress, CompressBuilder, Compressed, MemoLimits, MemorySessions, Rewrite, expand,
 };
 use omniroute_core::{
-    ChatRequest, Moment, Mono, Principal, SessionId, UnixMs,
+    ChatRequest, Moment, Mono, Principal, SegmentKind, SessionId, Transcript, UnixMs,
     wire::{self, Wire},
 };
 use serde_json::{Value, json};
@@ -372,4 +372,50 @@ fn a_client_that_changes_its_history_frees_what_follows() {
     calls[0].text = "changed by the client".to_owned();
     let report = send(&calls, 120).unwrap();
     assert!(report.done && report.reason == "history_changed" && report.tokens_resent == 0, "{report:?}");
+}
+
+/// Every recorded session at a cold point and at half of its size: results change, nothing else does.
+#[test]
+fn rewrites_and_cuts_touch_results_only() {
+    for session in common::all() {
+        for with_tool in [false, true] {
+            let mut whole = session.body.clone();
+            if with_tool {
+                let tool = match session.wire.id() {
+                    "anthropic-messages" => json!({"name": TOOL, "input_schema": {}}),
+                    "openai-chat" => json!({"type": "function", "function": {"name": TOOL}}),
+                    _ => continue,
+                };
+                let mut tools = whole["tools"].as_array().cloned().unwrap_or_default();
+                tools.push(tool);
+                whole["tools"] = Value::Array(tools);
+            }
+            let bytes = serde_json::to_vec(&whole).unwrap();
+            let compressor = builder().build().unwrap();
+            let mut given = ChatRequest::parse(session.wire, bytes.clone()).unwrap();
+            let before = others(&given);
+            let plain =
+                compressor.compress_with(&mut given, CallOptions::default().cold(false), at(5)).receipt;
+            for options in [
+                CallOptions::default().cold(true),
+                CallOptions::default().cold(false).target_tokens(plain.tokens_after / 2),
+            ] {
+                let mut request = ChatRequest::parse(session.wire, bytes.clone()).unwrap();
+                let sent = builder().build().unwrap().compress_with(&mut request, options, at(10));
+                assert_eq!(others(&request), before, "{} {options:?}", session.name);
+                assert_eq!(sent.receipt.reverted, None);
+                assert!(sent.receipt.tokens_after <= plain.tokens_after, "{}", session.name);
+                assert_eq!(common::bodies::paired(&sent.body), common::bodies::paired(&bytes));
+            }
+        }
+    }
+}
+
+/// Kind and bytes of every text that is no result, the note aside.
+fn others(request: &ChatRequest) -> Vec<(SegmentKind, Vec<u8>)> {
+    let transcript = Transcript::of(request).unwrap();
+    let other = |s: &&omniroute_core::Segment<'_>| {
+        s.kind != SegmentKind::ToolResult && !s.original().starts_with("[CCR protocol]")
+    };
+    transcript.segments().iter().filter(other).map(|s| (s.kind, s.raw().to_vec())).collect()
 }

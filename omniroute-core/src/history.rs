@@ -1,6 +1,6 @@
 //! Older turns at a rewrite point: what an engine may look at and replace there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::call::Call;
@@ -10,10 +10,12 @@ use crate::segment::{Segment, SegmentKind};
 /// The texts of a request at a rewrite point, with the form in which each would be sent.
 ///
 /// Texts before [`History::end`] are old enough to be replaced; later ones are there to be looked at. Nothing can be
-/// added, moved or removed, and no text but a tool's result can be replaced.
+/// added, moved or removed, and no text but a tool's result can be replaced; of the user's texts those that the caller
+/// has opened.
 pub struct History<'a, 'd> {
     segments: &'a [Segment<'d>],
     end: usize,
+    user: BTreeSet<usize>,
     edits: BTreeMap<usize, (&'static str, Replacement)>,
 }
 
@@ -31,7 +33,14 @@ impl fmt::Debug for History<'_, '_> {
 impl<'a, 'd> History<'a, 'd> {
     /// A history of which the first `end` texts may be replaced.
     pub fn new(segments: &'a [Segment<'d>], end: usize) -> Self {
-        History { segments, end: end.min(segments.len()), edits: BTreeMap::new() }
+        History { segments, end: end.min(segments.len()), user: BTreeSet::new(), edits: BTreeMap::new() }
+    }
+
+    /// Opens texts of the user, wherever they stand.
+    #[must_use]
+    pub fn open_user(mut self, texts: BTreeSet<usize>) -> Self {
+        self.user = texts;
+        self
     }
 
     /// All texts; [`Segment::sent`] is the form in which one would be sent.
@@ -44,12 +53,18 @@ impl<'a, 'd> History<'a, 'd> {
         self.end
     }
 
-    /// Whether this text may be replaced: an old result that is not sealed, is no error and was not replaced yet.
+    /// Whether this text may be replaced: an old result that is not sealed, is no error and was not replaced yet, or
+    /// a text of the user that was opened.
     pub fn is_open(&self, index: usize) -> bool {
         let open = |s: &Segment<'_>| {
-            s.kind == SegmentKind::ToolResult && s.frozen.is_none() && !s.is_error && s.node().is_some()
+            let kind = match s.kind {
+                SegmentKind::ToolResult => index < self.end && !s.is_error,
+                SegmentKind::User => self.user.contains(&index),
+                _ => false,
+            };
+            kind && s.frozen.is_none() && s.node().is_some()
         };
-        index < self.end && !self.edits.contains_key(&index) && self.segments.get(index).is_some_and(open)
+        !self.edits.contains_key(&index) && self.segments.get(index).is_some_and(open)
     }
 
     /// The call that a result answers.

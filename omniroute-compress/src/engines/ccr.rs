@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use omniroute_core::{
     BlobError, CompressionEngine, EngineContext, EngineError, EngineInfo, History, Loss, Replacement,
+    SegmentKind,
 };
 
 use super::reads::newest_reads;
@@ -25,6 +26,17 @@ const INFO: EngineInfo = EngineInfo::new("ccr", Loss::Recoverable)
 
 const FIELDS: &[ConfigField] = &[
     ConfigField::int("min_chars", 8_000, (100, 1_000_000), "shorter results stay, in characters"),
+    ConfigField::switch(
+        "user_blocks",
+        false,
+        "also long texts of the user, once a later one is there and it pays within eight turns",
+    ),
+    ConfigField::int(
+        "user_min_chars",
+        600,
+        (100, 1_000_000),
+        "shorter texts of the user stay, in characters",
+    ),
     ConfigField::int("preview_chars", 200, (0, 4_000), "characters of the result that stay in sight"),
 ];
 
@@ -32,12 +44,17 @@ const FIELDS: &[ConfigField] = &[
 pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
 
 fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
-    Arc::new(Ccr { min_chars: settings.size("min_chars"), preview: settings.size("preview_chars") })
+    Arc::new(Ccr {
+        min_chars: settings.size("min_chars"),
+        user_min_chars: settings.size("user_min_chars"),
+        preview: settings.size("preview_chars"),
+    })
 }
 
 #[derive(Debug)]
 struct Ccr {
     min_chars: usize,
+    user_min_chars: usize,
     preview: usize,
 }
 
@@ -48,12 +65,15 @@ impl CompressionEngine for Ccr {
 
     fn history(&self, past: &mut History<'_, '_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
         let newest = newest_reads(past);
-        for (index, segment) in past.segments().iter().enumerate().take(past.end()) {
-            let original = segment.original();
+        for (index, segment) in past.segments().iter().enumerate() {
+            if !past.is_open(index) || newest.contains(&index) {
+                continue;
+            }
+            let least = if segment.kind == SegmentKind::User { self.user_min_chars } else { self.min_chars };
+            let (original, sent) = (segment.original(), segment.sent());
             // Bytes first: no text has more characters than bytes.
-            let long = |text: &str| text.len() >= self.min_chars && text.chars().count() >= self.min_chars;
-            let fetched = past.call_of(index).is_some_and(|call| is_tool(&call.tool));
-            if !past.is_open(index) || fetched || newest.contains(&index) || !long(segment.sent()) {
+            let long = sent.len() >= least && sent.chars().count() >= least;
+            if !long || past.call_of(index).is_some_and(|call| is_tool(&call.tool)) {
                 continue;
             }
             // What is kept is kept as it is; a text with a secret must not be.

@@ -70,7 +70,7 @@ impl Pipeline<'_> {
         Ok(now)
     }
 
-    fn market(&self, request: &ChatRequest) -> Market {
+    pub(super) fn market(&self, request: &ChatRequest) -> Market {
         let model = request.head().model.map(|m| m.decode()).unwrap_or_default();
         let mut market = Market::of(request.wire().id(), &model);
         if let Some(prices) = self.prices {

@@ -56,12 +56,14 @@ impl<'a> Runner<'a> {
         if segment.kind != SegmentKind::ToolResult {
             return out;
         }
-        if let Some(pinned) = self.pins.get(&index).and_then(|pin| self.pinned(segment, pin)) {
-            if let Some((sent, segment)) = pinned.sent.as_ref().zip(transcript.segments_mut().get_mut(index))
+        if let Some(result) =
+            self.pins.get(&index).and_then(|pin| pinned(self.steps, self.cx.tokenizer, segment, pin))
+        {
+            if let Some((sent, segment)) = result.sent.as_ref().zip(transcript.segments_mut().get_mut(index))
             {
                 segment.set_sent(sent.text.clone(), &sent.edited_by);
             }
-            return pinned;
+            return result;
         }
         let blocked = if segment.frozen.is_some() {
             Some("frozen")
@@ -122,42 +124,6 @@ impl<'a> Runner<'a> {
             }
         }
         out
-    }
-
-    /// The result for a text that a rewrite has put into another form; none if its engine has gone.
-    fn pinned(&self, segment: &Segment<'_>, pin: &Pin) -> Option<SegmentResult> {
-        let count = self.steps.engines.len();
-        // Cuts stand behind the engines.
-        let (position, engine) = match pin.engine.as_str() {
-            BUDGET => (count, BUDGET),
-            id => {
-                let position = self.steps.engines.iter().position(|engine| engine.info().id == id)?;
-                (position, self.steps.engines.get(position)?.info().id)
-            }
-        };
-        let literal: Arc<str> = segment.literal_for(&pin.text).into();
-        if segment.frozen.is_some() || literal.len() >= segment.raw().len() + 2 {
-            return None;
-        }
-        let mut out = counted(segment, self.cx.tokenizer);
-        let before = out.tokens_before;
-        out.tokens_after = self.cx.tokenizer.count(&pin.text);
-        let mut tokens = before;
-        for at in 0..count.max(position + 1) {
-            let mut outcome = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
-            if at == position {
-                tokens = out.tokens_after;
-                (outcome.seen, outcome.changed, outcome.tokens_out) = (true, true, tokens);
-                outcome.dropped = pin.dropped;
-                outcome.techniques = pin.techniques.iter().filter_map(|name| technique(name)).collect();
-            }
-            out.steps.push(outcome);
-        }
-        let mut log = SegmentLog::new(segment.id, sha256_hex(segment.original()), segment.rewrites_exactly());
-        log.push(engine, pin.undo.clone());
-        let text: Arc<str> = pin.text.as_str().into();
-        out.sent = Some(Sent { text, literal, edited_by: vec![engine], log, recoverable: pin.recoverable() });
-        Some(out)
     }
 
     /// One step on one text: the new text and its tokens, or the reason to keep the old one.
@@ -227,6 +193,47 @@ impl<'a> Runner<'a> {
         }
         segment.raw().len() as u64
     }
+}
+
+/// The result for a text that a rewrite has put into another form; none if its engine has gone.
+pub(super) fn pinned(
+    steps: &Steps,
+    tokenizer: &dyn Tokenizer,
+    segment: &Segment<'_>,
+    pin: &Pin,
+) -> Option<SegmentResult> {
+    let count = steps.engines.len();
+    // Cuts stand behind the engines.
+    let (position, engine) = match pin.engine.as_str() {
+        BUDGET => (count, BUDGET),
+        id => {
+            let position = steps.engines.iter().position(|engine| engine.info().id == id)?;
+            (position, steps.engines.get(position)?.info().id)
+        }
+    };
+    let literal: Arc<str> = segment.literal_for(&pin.text).into();
+    if segment.frozen.is_some() || literal.len() >= segment.raw().len() + 2 {
+        return None;
+    }
+    let mut out = counted(segment, tokenizer);
+    let before = out.tokens_before;
+    out.tokens_after = tokenizer.count(&pin.text);
+    let mut tokens = before;
+    for at in 0..count.max(position + 1) {
+        let mut outcome = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
+        if at == position {
+            tokens = out.tokens_after;
+            (outcome.seen, outcome.changed, outcome.tokens_out) = (true, true, tokens);
+            outcome.dropped = pin.dropped;
+            outcome.techniques = pin.techniques.iter().filter_map(|name| technique(name)).collect();
+        }
+        out.steps.push(outcome);
+    }
+    let mut log = SegmentLog::new(segment.id, sha256_hex(segment.original()), segment.rewrites_exactly());
+    log.push(engine, pin.undo.clone());
+    let text: Arc<str> = pin.text.as_str().into();
+    out.sent = Some(Sent { text, literal, edited_by: vec![engine], log, recoverable: pin.recoverable() });
+    Some(out)
 }
 
 /// Techniques of engines that work at rewrite points, by the name in a record.
