@@ -118,13 +118,16 @@ impl Pipeline<'_> {
             }
             let mut cut = self.blank(&here, transcript.segments(), transcript.segments().len());
             cut.passed = epoch.passed;
-            cut.pins = std::mem::take(&mut epoch.pins);
+            cut.pins = epoch.pins.clone();
             cut.pins.extend(cuts);
-            epoch = cut;
-            transcript = Transcript::of(request)?;
-            keys = rewrite::epoch_keys(&here, &transcript, &epoch);
-            results = self.results(&mut transcript, &keys, &cx, &mut receipt, &epoch.pins);
-            self.put_delayed(&transcript, &delayed, &mut results);
+            let mut next = Transcript::of(request)?;
+            let next_keys = rewrite::epoch_keys(&here, &next, &cut);
+            let mut after = self.results(&mut next, &next_keys, &cx, &mut receipt, &cut.pins);
+            self.put_delayed(&next, &delayed, &mut after);
+            if total(&after) >= total(&results) {
+                break;
+            }
+            (epoch, transcript, results) = (cut, next, after);
         }
         if let Some(limit) = self.limit.filter(|limit| total(&results) > limit.most) {
             let action = format!(

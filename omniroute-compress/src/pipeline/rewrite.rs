@@ -18,7 +18,7 @@ use crate::result::SegmentResult;
 use crate::rewrite::{Market, Rewrite, TURNS, answers, asks_for_an_hour, live_tail};
 
 /// More thresholds than these are not looked at: work stays linear.
-const MAX_THRESHOLDS: u32 = 64;
+const MAX_THRESHOLDS: u32 = 32;
 /// Calls and results that a record can tell apart when the client changes the history.
 const MAX_TRAIL: usize = 4_096;
 
@@ -240,12 +240,10 @@ impl Pipeline<'_> {
         receipt.engine_bytes += apart.engine_bytes;
         let answers = answers(segments);
         let mut epoch = before;
-        let mut after: Vec<u64> = results.iter().map(|r| u64::from(r.tokens_after)).collect();
-        for (index, pin) in &epoch.pins {
-            if let Some(tokens) = after.get_mut(*index) {
-                *tokens = u64::from(self.tokenizer.count(&pin.text));
-            }
-        }
+        let mut current = match epoch.pins.is_empty() {
+            true => results.clone(),
+            false => self.results_under(here, &epoch, receipt)?,
+        };
         let mut sum = 0;
         let mut next = u64::from(epoch.passed + 1) * every;
         for (index, result) in results.iter().enumerate() {
@@ -266,25 +264,25 @@ impl Pipeline<'_> {
             let fresh: BTreeMap<usize, Pin> =
                 found.into_iter().filter(|(index, _)| !epoch.pins.contains_key(index)).collect();
             let Some((&first, _)) = fresh.first_key_value() else { continue };
-            let (mut saved, mut new) = (0, after.clone());
-            for (index, pin) in &fresh {
-                if let Some(tokens) = new.get_mut(*index) {
-                    let now = u64::from(self.tokenizer.count(&pin.text));
-                    saved += tokens.saturating_sub(now);
-                    *tokens = now;
-                }
-            }
-            let resent = new.get(first..view).map_or(0, |tokens| tokens.iter().sum());
+            let mut next_epoch = self.blank(here, segments, view);
+            next_epoch.passed = epoch.passed;
+            next_epoch.pins = epoch.pins.clone();
+            let texts = fresh.len();
+            next_epoch.pins.extend(fresh);
+            // Only texts of that request count; what they become depends on nothing after them.
+            let new = self.results_under(here, &next_epoch, receipt)?;
+            let tokens = |results: &[Arc<SegmentResult>], from: usize| {
+                let counted = results.get(from..view).unwrap_or_default();
+                counted.iter().map(|r| u64::from(r.tokens_after)).sum::<u64>()
+            };
+            let saved = tokens(&current, 0).saturating_sub(tokens(&new, 0));
+            let resent = tokens(&new, first);
             let done = market.pays(saved, resent, TURNS);
             if view == segments.len() {
-                receipt.rewrite =
-                    Some(report("threshold", done, fresh.len(), (saved, resent), market, false));
+                receipt.rewrite = Some(report("threshold", done, texts, (saved, resent), market, false));
             }
             if done {
-                after = new;
-                let made = self.blank(here, segments, view);
-                (epoch.len, epoch.chain, epoch.fingerprint) = (made.len, made.chain, made.fingerprint);
-                epoch.pins.extend(fresh);
+                (epoch, current) = (next_epoch, new);
             }
         }
         Ok(epoch)
