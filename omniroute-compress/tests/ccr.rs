@@ -175,6 +175,35 @@ fn growing_conversations_are_append_only() {
     }
 }
 
+/// The recorded sessions, their agents given the tool: the same law.
+#[test]
+fn recorded_sessions_with_the_tool_are_append_only() {
+    for session in common::all() {
+        let mut session = session;
+        if !matches!(session.wire.id(), "openai-chat" | "anthropic-messages") {
+            continue;
+        }
+        let mut tools = session.body["tools"].as_array().cloned().unwrap_or_default();
+        tools.push(tool(session.wire, TOOL));
+        session.body["tools"] = Value::Array(tools);
+        let compressor = safe();
+        let mut last: Vec<String> = Vec::new();
+        for cut in session.cuts(12) {
+            let sent =
+                compressor.compress_body(Some(session.wire), session.first(cut), Moment::default()).unwrap();
+            assert_eq!(
+                text(&sent.body).matches("Never guess what is left out.").count(),
+                1,
+                "{}",
+                session.name
+            );
+            let messages = raw_messages(&sent.body);
+            assert_eq!(messages.get(..last.len()), Some(last.as_slice()), "{} {cut}", session.name);
+            last = messages;
+        }
+    }
+}
+
 #[test]
 fn a_tool_that_comes_later_is_not_used_until_the_record_is_lost() {
     let sessions = Arc::new(MemorySessions::default());

@@ -14,7 +14,8 @@ use omniroute_compress::{
     CallOptions, Compress, CompressBuilder, Compressed, MemoLimits, MemorySessions, Rewrite, expand,
 };
 use omniroute_core::{
-    ChatRequest, Moment, Mono, Principal, SegmentKind, SessionId, Transcript, UnixMs,
+    ChatRequest, CompressionEngine, EngineContext, EngineError, EngineInfo, History, Loss, Moment, Mono,
+    Principal, Replacement, SegmentKind, SessionId, Transcript, UnixMs,
     wire::{self, Wire},
 };
 use serde_json::{Value, json};
@@ -418,4 +419,52 @@ fn others(request: &ChatRequest) -> Vec<(SegmentKind, Vec<u8>)> {
         s.kind != SegmentKind::ToolResult && !s.original().starts_with("[CCR protocol]")
     };
     transcript.segments().iter().filter(other).map(|s| (s.kind, s.raw().to_vec())).collect()
+}
+
+/// An engine that would replace everything.
+#[derive(Debug)]
+struct Greedy;
+
+const GREEDY: EngineInfo = EngineInfo::new("greedy", Loss::Lossy).targets(&[]).rewrites_history();
+
+impl CompressionEngine for Greedy {
+    fn info(&self) -> &EngineInfo {
+        &GREEDY
+    }
+
+    fn history(&self, past: &mut History<'_, '_>, _: &EngineContext<'_>) -> Result<(), EngineError> {
+        for index in 0..past.segments().len() {
+            past.replace("greedy", index, Replacement::new("gone".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// Signed, opaque and other texts are out of reach of any engine; the comparison that says so sees a changed one.
+#[test]
+fn nothing_but_old_results_can_be_replaced() {
+    let mut calls = calls(12);
+    calls[1].is_error = true;
+    let mut body = body(wire::ANTHROPIC, false, &calls);
+    let thinking =
+        json!({"type": "thinking", "thinking": "a long thought that is signed", "signature": "abc"});
+    body["messages"][5]["content"].as_array_mut().unwrap().insert(0, thinking);
+    let opaque = json!({"type": "server_tool_use", "id": "s1", "name": "web", "input": {"q": "long words"}});
+    body["messages"][7]["content"].as_array_mut().unwrap().insert(0, opaque);
+    let bytes = serde_json::to_vec(&body).unwrap();
+    let compressor = builder().engine(Arc::new(Greedy)).plan("greedy").build().unwrap();
+    let mut request = ChatRequest::parse(wire::ANTHROPIC, bytes.clone()).unwrap();
+    let before = others(&request);
+    let sent = compressor.compress_with(&mut request, CallOptions::default().cold(true), at(10));
+    assert_eq!(others(&request), before);
+    let value: Value = serde_json::from_slice(&sent.body).unwrap();
+    for at in [5, 7] {
+        assert_eq!(value["messages"][at], body["messages"][at]);
+    }
+    let result = |n: usize| value["messages"][2 + 2 * n]["content"][0]["content"].as_str().unwrap();
+    assert_eq!((result(0), result(2), result(3)), ("gone", "gone", "gone"));
+    assert!(result(1) == calls[1].text && result(4) == calls[4].text, "an error and the live tail stay");
+    // The twin.
+    let changed = text(&Bytes::from(bytes)).replace("Find it.", "Lose it.");
+    assert_ne!(others(&ChatRequest::parse(wire::ANTHROPIC, changed).unwrap()), before);
 }

@@ -138,17 +138,17 @@ impl<'a> Runner<'a> {
     ) -> Result<(Replacement, u32), &'static str> {
         let info = engine.info();
         let segment = upto.last().ok_or("not_applicable")?;
-        if text.len() < info.min_bytes {
-            return Err("below_min_bytes");
-        }
-        if segment.is_error && !info.own_gates && matches!(info.loss, Loss::Lossy | Loss::Recoverable) {
-            return Err("is_error");
-        }
         if self.cx.lossless_only && info.loss != Loss::Lossless {
             return Err("lossless_only");
         }
         if info.retrieval && !self.cx.reachable {
             return Err("ccr_unreachable");
+        }
+        if text.len() < info.min_bytes {
+            return Err("below_min_bytes");
+        }
+        if segment.is_error && !info.own_gates && matches!(info.loss, Loss::Lossy | Loss::Recoverable) {
+            return Err("is_error");
         }
         let memory: Option<&dyn EngineMemory> = match self.memories.get(position) {
             Some(Slot::Broken) => return Err("engine_panic"),
