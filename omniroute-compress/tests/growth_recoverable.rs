@@ -131,10 +131,10 @@ fn doubled_inputs_cost_at_most_twice() {
     let threshold: Box<Build> =
         Box::new(|| Compress::builder().rewrite(Rewrite::Threshold { every_tokens: 50_000 }));
     let cases: [(&str, &Build, CallOptions); 4] = [
-        ("at first sight", &safe, CallOptions::default()),
-        ("at a cold point", &safe, CallOptions::default().cold(true)),
-        ("at thresholds", &threshold, CallOptions::default()),
-        ("cut to a limit", &safe, CallOptions::default().target_tokens(5_000)),
+        ("at first sight", safe.as_ref(), CallOptions::default()),
+        ("at a cold point", safe.as_ref(), CallOptions::default().cold(true)),
+        ("at thresholds", threshold.as_ref(), CallOptions::default()),
+        ("cut to a limit", safe.as_ref(), CallOptions::default().target_tokens(5_000)),
     ];
     for (what, build, options) in cases {
         for ((name, small), (_, large)) in inputs(2_000).into_iter().zip(inputs(4_000)) {
@@ -148,5 +148,5 @@ fn doubled_inputs_cost_at_most_twice() {
     let quadratic: Box<Build> =
         Box::new(|| Compress::builder().engine(Arc::new(Quadratic)).plan("quadratic"));
     let (small, large) = (inputs(2_000).swap_remove(7).1, inputs(4_000).swap_remove(7).1);
-    grows_by(&quadratic, CallOptions::default().cold(true), &small, &large).unwrap_err();
+    grows_by(quadratic.as_ref(), CallOptions::default().cold(true), &small, &large).unwrap_err();
 }

@@ -16,7 +16,7 @@ pub(crate) struct Needle {
 /// The needles of a session: from the file beside the repository's sessions, or from the session's own file.
 pub(crate) fn needles(session: &Session) -> Vec<Needle> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (stem, number) = session.name.split_once('#').unwrap_or((&session.name, "0"));
+    let (stem, number) = session.name.split_once('#').unwrap_or((session.name.as_str(), "0"));
     let own = read(&here.join("tests/sessions/queries.json"));
     if let Some(list) = stem.strip_suffix(".openai").and_then(|name| own["sessions"][name].as_array()) {
         return list.iter().filter_map(|n| needle(n, "fact", "used_message")).collect();
