@@ -151,9 +151,10 @@ fn hash(map: &Map<String, Value>) -> Result<BlobId, RetrieveError> {
     Err(RetrieveError::argument("hash", "it is missing".to_owned()))
 }
 
-/// The digits of a handle: what follows `hash=`, or the text without brackets and blanks.
+/// The digits of a handle: what follows `hash=` or `id=`, or the text without brackets and blanks.
 fn bare(text: &str) -> String {
-    let rest = text.split_once("hash=").map_or(text, |(_, rest)| rest);
+    let named = ["hash=", "id="].into_iter().find_map(|name| text.split_once(name));
+    let rest = named.map_or(text, |(_, rest)| rest);
     let rest = rest.trim_matches(|c: char| c.is_whitespace() || matches!(c, '[' | ']' | '"' | '\'' | '`'));
     rest.split([' ', ']']).next().unwrap_or(rest).to_ascii_lowercase()
 }
@@ -205,6 +206,7 @@ mod tests {
             HASH.to_owned(),
             HASH.to_ascii_uppercase(),
             format!("hash={HASH}"),
+            format!("[rtk: 12 lines omitted, id={HASH}]"),
             format!("[CCR retrieve hash={HASH} chars=77]"),
             format!(" [{HASH}] "),
         ] {

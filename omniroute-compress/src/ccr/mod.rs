@@ -41,3 +41,16 @@ pub const TOOL_DESCRIPTION: &str = "Fetches a text that was left out of this con
 
 /// The JSON schema of the tool's arguments.
 pub const TOOL_PARAMETERS: &str = r#"{"type":"object","properties":{"hash":{"type":"string","description":"24 hex digits of the handle"},"mode":{"type":"string","enum":["full","head","tail","lines","grep","stats"],"default":"full"},"n":{"type":"integer","minimum":1,"maximum":10000,"description":"lines of head and tail"},"start":{"type":"integer","minimum":1,"description":"first line of lines"},"end":{"type":"integer","minimum":1,"description":"last line of lines"},"pattern":{"type":"string","maxLength":512,"description":"regular expression of grep"},"ignore_case":{"type":"boolean"},"context":{"type":"integer","minimum":0,"maximum":20,"description":"lines around each match"},"offset":{"type":"integer","minimum":0,"description":"byte where full goes on"}},"required":["hash"]}"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_json_and_names_every_mode() {
+        let schema: serde_json::Value = serde_json::from_str(TOOL_PARAMETERS).unwrap();
+        assert_eq!(schema["properties"]["mode"]["enum"], serde_json::json!(Mode::NAMES));
+        assert_eq!(schema["required"], serde_json::json!(["hash"]));
+        assert!(is_tool(TOOL) && !TOOL_DESCRIPTION.contains("  "));
+    }
+}
