@@ -23,7 +23,7 @@ const SENTINEL: &str = "[CCR protocol]";
 
 /// A long answer of an API; every one is different.
 fn records(seed: usize, count: usize) -> String {
-    let row = |n: usize| json!({"id": seed * 100_000 + n, "state": if n % 3 == 0 { "open" } else { "closed" }, "owner": format!("user{}", n % 7)});
+    let row = |n: usize| json!({"id": seed * 100_000 + n, "state": if n.is_multiple_of(3) { "open" } else { "closed" }, "owner": format!("user{}", n % 7)});
     serde_json::to_string(&(0..count).map(row).collect::<Vec<_>>()).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! Blobs in a file: the same rules as in memory, and they are there after the process has gone.
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop like tests")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn open(path: &PathBuf, limits: BlobLimits) -> SqliteBlobs {
+fn open(path: &Path, limits: BlobLimits) -> SqliteBlobs {
     SqliteBlobs::open(path, limits).unwrap()
 }
 

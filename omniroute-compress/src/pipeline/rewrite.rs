@@ -177,7 +177,8 @@ impl Pipeline<'_> {
         }
         let mut pins = BTreeMap::new();
         for (index, (engine, new)) in past.into_edits() {
-            let lossless = new.undo.is_some() && new.recoverable.is_empty();
+            let exact = || segments.get(index).is_some_and(|s| s.rewrites_exactly());
+            let lossless = new.undo.is_some() && new.recoverable.is_empty() && exact();
             let sent = segments.get(index).map_or("", |s| s.sent());
             let tokens = results.get(index).map_or(0, |result| result.tokens_after);
             let smaller = new.text.len() < sent.len() && self.tokenizer.count(&new.text) < tokens;

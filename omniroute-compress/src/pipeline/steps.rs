@@ -71,6 +71,8 @@ impl<'a> Runner<'a> {
             Some("retrieved")
         } else if marker::contains(segment.original()) {
             Some("already_compressed")
+        } else if self.cx.lossless_only && !segment.rewrites_exactly() {
+            Some("own_escapes")
         } else {
             None
         };

@@ -189,11 +189,12 @@ mod tests {
 
     #[test]
     fn many_errors_take_half_of_the_room_and_are_counted() {
-        let text =
-            rows(300, |n| format!(r#"{{"n":{n},"level":"{}"}}"#, if n % 2 == 0 { "error" } else { "info" }));
+        let text = rows(300, |n| {
+            format!(r#"{{"n":{n},"level":"{}"}}"#, if n.is_multiple_of(2) { "error" } else { "info" })
+        });
         let (kept, out) = ionized(&text, "");
         assert!(kept.len() <= 30, "{}", kept.len());
-        let shown = kept.iter().filter(|n| **n % 2 == 0).count();
+        let shown = kept.iter().filter(|n| n.is_multiple_of(2)).count();
         assert!(out.starts_with(&format!("all 300 rows: 150 tell of errors, {shown} shown; ")), "{out}");
     }
 
