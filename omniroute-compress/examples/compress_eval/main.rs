@@ -6,13 +6,17 @@
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod controls;
 mod money;
 mod queries;
 mod replay;
 mod words;
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use controls::{Control, Kind};
+use omniroute_compress::Compress;
 use replay::{Row, replay};
 
 fn main() {
@@ -26,12 +30,24 @@ fn main() {
         println!("\n## {plan}\n");
         println!("{}", Row::HEAD);
         let mut all = Row::default();
+        let mut controls = Kind::ALL.map(|kind| (kind, Row::default()));
         for session in &sessions {
-            let row = replay(session, &plan);
+            let row = replay(session, Compress::builder().plan(plan.as_str()));
             println!("{}", row.line(&session.name));
             all.add(&row);
+            if plan != "safe" {
+                continue;
+            }
+            for (kind, sum) in &mut controls {
+                let control = Control { kind: *kind, per_mille: row.kept_per_mille() };
+                let builder = Compress::builder().engine(Arc::new(control)).plan("control");
+                sum.add(&replay(session, builder));
+            }
         }
         println!("{}", all.line("all"));
+        for (kind, sum) in controls.iter().filter(|_| plan == "safe") {
+            println!("{}", sum.line(kind.name()));
+        }
         println!("\n{:.1} s", start.elapsed().as_secs_f64());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use omniroute_compress::ccr::Handle;
 use omniroute_compress::cost::Request;
-use omniroute_compress::{Compress, expand};
+use omniroute_compress::{CompressBuilder, expand};
 use omniroute_core::{
     BlobId, BlobStore, ChatRequest, MemoryBlobs, Moment, Principal, SegmentKind, Transcript,
 };
@@ -53,6 +53,11 @@ impl Row {
         }
     }
 
+    /// Of a thousand tokens of results, those that were sent.
+    pub(crate) fn kept_per_mille(&self) -> usize {
+        usize::try_from((self.results[1] * 1000).checked_div(self.results[0]).unwrap_or(1000)).unwrap_or(1000)
+    }
+
     /// One line of the table.
     pub(crate) fn line(&self, name: &str) -> String {
         let saved = |[before, after]: [u64; 2]| match before {
@@ -82,9 +87,9 @@ impl Row {
 }
 
 /// Sends every request of the session as an agent did.
-pub(crate) fn replay(session: &Session, plan: &str) -> Row {
+pub(crate) fn replay(session: &Session, builder: CompressBuilder) -> Row {
     let blobs = Arc::new(MemoryBlobs::default());
-    let compressor = Compress::builder().plan(plan).blobs(blobs.clone()).build().unwrap();
+    let compressor = builder.blobs(blobs.clone()).build().unwrap();
     let model = session.body["model"].as_str().unwrap_or_default().to_owned();
     let (mut before, mut after) = (Counter::new(&model), Counter::new(&model));
     let (mut given, mut sent_words) = (Words::default(), Words::default());
