@@ -138,8 +138,9 @@ impl Pipeline<'_> {
             receipt.notes.push(Diagnostic::new("budget_unreachable", "", action));
         }
         if let Some((key, before, record)) = &mut session {
-            if rewriting {
-                record.epoch = Some(epoch.clone()).filter(|epoch| !epoch.pins.is_empty());
+            // One that does not fit may be that of another conversation that started alike.
+            if rewriting && !epoch.pins.is_empty() {
+                record.epoch = Some(epoch.clone());
             }
             if record != before {
                 self.sessions.put(key, record.clone().write(), self.now.wall);

@@ -54,7 +54,7 @@ impl Pipeline<'_> {
         receipt: &mut CompressReceipt,
     ) -> Result<Epoch, DocError> {
         let before =
-            record.epoch.take().filter(|epoch| epoch.fits(here.keys, here.fingerprint)).unwrap_or_default();
+            record.epoch.clone().filter(|epoch| epoch.fits(here.keys, here.fingerprint)).unwrap_or_default();
         let market = self.market(here.request);
         let now = match self.rewrite {
             Rewrite::Never => before,

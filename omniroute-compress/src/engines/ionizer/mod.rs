@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn what_is_no_list_of_records_is_left_alone() {
         let numbers = rows(90, |n| n.to_string());
-        let mixed = rows(90, |n| if n % 5 == 0 { "1".to_owned() } else { r#"{"a":1}"#.to_owned() });
+        let mixed = rows(90, |n| if n.is_multiple_of(5) { "1".to_owned() } else { r#"{"a":1}"#.to_owned() });
         for (text, reason) in [
             ("[1, 2", "not_json"),
             ("{\"a\": 1}\nnot json", "not_json"),
