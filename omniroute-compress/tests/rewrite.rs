@@ -468,3 +468,15 @@ fn nothing_but_old_results_can_be_replaced() {
     let changed = text(&Bytes::from(bytes)).replace("Find it.", "Lose it.");
     assert_ne!(others(&ChatRequest::parse(wire::ANTHROPIC, changed).unwrap()), before);
 }
+
+#[test]
+fn conversations_that_start_alike_keep_their_rewrites() {
+    let wire = wire::ANTHROPIC;
+    let compressor = builder().build().unwrap();
+    let (one, other) = (calls(20), (0..20).map(|n| ask(n, long(n + 500, 300))).collect::<Vec<_>>());
+    send(&compressor, wire, &body(wire, true, &one), 1_000);
+    let rewritten = send(&compressor, wire, &body(wire, true, &one), 2_000);
+    assert!(rewritten.receipt.rewrite.clone().unwrap().done);
+    assert_eq!(send(&compressor, wire, &body(wire, true, &other), 2_010).receipt.rewrite, None);
+    assert_eq!(send(&compressor, wire, &body(wire, true, &one), 2_020).body, rewritten.body);
+}
