@@ -118,9 +118,12 @@ fn bounded(text: &str, most: usize) -> Option<(String, u64)> {
         keep(n);
     }
     let mut files: HashSet<u64, ByHash> = HashSet::default();
-    let mut first = |line: &&str| hit_of(line).is_some_and(|file| files.insert(hash(file.as_bytes())));
-    let firsts: Vec<usize> =
-        lines.iter().enumerate().filter(|(_, line)| first(line)).map(|(n, _)| n).collect();
+    let mut firsts = Vec::new();
+    for (n, line) in lines.iter().enumerate() {
+        if hit_of(line).is_some_and(|file| files.insert(hash(file.as_bytes()))) {
+            firsts.push(n);
+        }
+    }
     for n in firsts.into_iter().chain(0..lines.len()) {
         if keep(lines.len()) >= most {
             break;
