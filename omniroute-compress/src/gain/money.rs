@@ -88,7 +88,7 @@ mod tests {
         let costs = gain(&[(3_000, 3_000, None), (2_000, 2_000, None)]).costs(&prices, &policy);
         assert_eq!(costs.cached, [usd(20_000), usd(20_000)]);
         let rest =
-            |ms| gain(&[(2_000, 2_000, Some(1)), (2_000, 2_000, Some(1 + ms))]).costs(&prices, &policy);
+            |ms: u64| gain(&[(2_000, 2_000, Some(1)), (2_000, 2_000, Some(1 + ms))]).costs(&prices, &policy);
         assert_eq!((rest(300_000).cold, rest(300_001).cold), (0, 1));
         assert_eq!((rest(300_000).cached[0], rest(300_001).cached[0]), (usd(10_000), usd(16_000)));
         let costs = gain(&[(100, 50, None), (200, 60, None)]).costs(&prices, &policy);
