@@ -7,13 +7,14 @@ CARGO ?= cargo
 SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
 
 .PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench estimator
-.PHONY: rtk-report resilience-report route-report fuzz bless new-engine new-filter
+.PHONY: eval rtk-report resilience-report route-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
 	@echo "make test        every check: format, lints, layering, tests, docs, demo, bench smoke"
 	@echo "make bench       figures of compression on this machine"
 	@echo "make estimator   error of the token estimator against exact counts"
+	@echo "make eval        what plans save and keep on recorded sessions: tokens, money, needles, quotes, next steps"
 	@echo "make rtk-report  what the filters save and keep of the recorded outputs"
 	@echo "make catalog-check  the rules of the catalogue of providers and models"
 	@echo "make resilience-report  the fault scripts of the simulator on every store, full number"
@@ -57,7 +58,8 @@ features:
 	$(CARGO) check -q -p omniroute-compress --no-default-features
 	$(CARGO) check -q -p omniroute-resilience --features store-sqlite
 	$(CARGO) check -q -p omniroute-resilience --features store-redis
-	$(CARGO) test -q -p omniroute-providers --features radar,bedrock
+	$(CARGO) test -q -p omniroute-compress --features store-sqlite --test sqlite_blobs
+	$(CARGO) test -q -p omniroute-providers --all-features
 
 # With real files and a real redis-server.
 stores:
@@ -85,6 +87,9 @@ bench:
 
 estimator:
 	$(CARGO) run --release -q -p omniroute-core --example estimator_error
+
+eval:
+	$(CARGO) run --release -q -p omniroute-compress --example compress_eval
 
 rtk-report:
 	$(CARGO) run --release -q -p omniroute-compress --example rtk_report

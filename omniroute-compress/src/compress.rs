@@ -7,15 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use omniroute_core::{
     BlobStore, ChatRequest, CompressReceipt, CompressionEngine, Compressor, DEFAULT_MAX_BYTES, Diagnostic,
-    Doc, DocError, Estimator, MemoryBlobs, Moment, SessionId, Skip, Tokenizer, wire,
+    Doc, DocError, Estimator, MemoryBlobs, Moment, Principal, SessionId, Skip, Tokenizer, wire,
 };
 
+use crate::ccr::{self, Answer, Ask, RetrieveError};
 use crate::config::{ConfigErrors, Step};
+use crate::cost::{CachePolicy, Prices};
 use crate::entry::Parts;
 use crate::memo::{Memo, MemoLimits};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Limit, Pipeline};
 use crate::plan::{Plan, Steps};
+use crate::rewrite::Rewrite;
 use crate::rtk::FilterSet;
+use crate::sessions::{MemorySessions, SessionStore};
 
 /// A body that is ready to be sent, and the record of what was done.
 #[derive(Clone)]
@@ -108,6 +112,12 @@ struct Inner {
     tokenizer: Option<Arc<dyn Tokenizer>>,
     blobs: Arc<dyn BlobStore>,
     memo: Memo,
+    sessions: Arc<dyn SessionStore>,
+    retrieval: bool,
+    lossless_only: bool,
+    rewrite: Rewrite,
+    prices: Option<Prices>,
+    cache: Option<CachePolicy>,
     strict: bool,
     max_bytes: usize,
 }
@@ -129,9 +139,15 @@ impl Compress {
         if let (None, Some(session)) = (request.session(), session) {
             *request = request.clone().with_session(session.clone());
         }
+        self.compress_with(request, CallOptions::default(), now)
+    }
+
+    /// As [`Compress::compress`], with what the caller knows about this one request.
+    pub fn compress_with(&self, request: &mut ChatRequest, options: CallOptions, now: Moment) -> Compressed {
         let steps = self.inner.steps.clone();
-        let receipt =
-            self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
+        let receipt = self
+            .run(&steps, request, options, now)
+            .unwrap_or_else(|error| unreadable(&steps, request, &error));
         Compressed { body: request.to_bytes(), receipt }
     }
 
@@ -164,7 +180,7 @@ impl Compress {
             return Ok(untouched(&steps, body, skip));
         };
         let mut request = ChatRequest::from_doc(wire, doc);
-        match self.run(&steps, &mut request, now) {
+        match self.run(&steps, &mut request, CallOptions::default(), now) {
             Ok(receipt) => Ok(Compressed { body: request.to_bytes(), receipt }),
             Err(error) if self.inner.strict => Err(error.into()),
             Err(error) => Ok(untouched(&steps, body, Skip::unreadable(&error))),
@@ -175,6 +191,7 @@ impl Compress {
         &self,
         steps: &Steps,
         request: &mut ChatRequest,
+        options: CallOptions,
         now: Moment,
     ) -> Result<CompressReceipt, DocError> {
         if steps.engines.is_empty() {
@@ -193,9 +210,41 @@ impl Compress {
             }
         };
         let (memo, blobs) = (&self.inner.memo, self.inner.blobs.as_ref());
-        let passed = Pipeline { steps, tokenizer, blobs, memo, now: now.mono }.run(request)?;
+        let pipeline = Pipeline {
+            steps,
+            tokenizer,
+            blobs,
+            memo,
+            sessions: self.inner.sessions.as_ref(),
+            retrieval: self.inner.retrieval && !options.texts_only,
+            rewrite: self.inner.rewrite,
+            prices: self.inner.prices,
+            cache: self.inner.cache,
+            cold: options.cold,
+            limit: options.limit.map(|most| Limit { most, target: options.target.unwrap_or(most).min(most) }),
+            now,
+        };
+        let passed = pipeline.run(request)?;
         request.replace_doc(passed.doc);
         Ok(passed.receipt)
+    }
+
+    /// Answers a call of the retrieval tool ([`ccr::TOOL`]) for a tenant; `arguments` are those of the call.
+    ///
+    /// # Errors
+    /// [`RetrieveError`], whose text is meant for the model.
+    pub fn retrieve(
+        &self,
+        principal: &Principal,
+        arguments: &str,
+        now: Moment,
+    ) -> Result<Answer, RetrieveError> {
+        ccr::retrieve(self.inner.blobs.as_ref(), principal, &Ask::from_json(arguments)?, now)
+    }
+
+    /// Where recoverable engines keep originals.
+    pub fn blobs(&self) -> &Arc<dyn BlobStore> {
+        &self.inner.blobs
     }
 
     /// The steps of a plan that the caller names for one request.
@@ -204,7 +253,8 @@ impl Compress {
         if let Some(steps) = known.get(name) {
             return Ok(steps.clone());
         }
-        let steps = Arc::new(Plan::parse(name)?.build(&self.inner.engines, &self.inner.parts)?);
+        let steps = Plan::parse(name)?.build(&self.inner.engines, &self.inner.parts)?;
+        let steps = Arc::new(steps.lossless_only(self.inner.lossless_only));
         if known.len() < 64 {
             known.insert(name.to_owned(), steps.clone());
         }
@@ -219,8 +269,9 @@ impl Compressor for Compress {
             Some(Ok(steps)) => steps.clone(),
             _ => self.inner.steps.clone(),
         };
-        let mut receipt =
-            self.run(&steps, request, now).unwrap_or_else(|error| unreadable(&steps, request, &error));
+        let mut receipt = self
+            .run(&steps, request, CallOptions::default(), now)
+            .unwrap_or_else(|error| unreadable(&steps, request, &error));
         if let Some(Err(errors)) = named {
             let action = format!("{errors}; plan \"{}\" was used", steps.name);
             receipt.notes.push(Diagnostic::new("ignored_unknown", "", action));
@@ -247,6 +298,51 @@ fn skipped(steps: &Steps, bytes: u64, skip: Skip) -> CompressReceipt {
     receipt
 }
 
+/// What a caller knows about one request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// Whether the provider's prompt cache is cold for this session. None: the times of the requests decide.
+    pub cold: Option<bool>,
+    /// Tokens that the request may have. A longer one has old results cut to [`CallOptions::target`].
+    pub limit: Option<u64>,
+    /// Tokens that are aimed at where the limit is passed; the limit itself if nothing is said.
+    pub target: Option<u64>,
+    /// The caller can only change texts in place: no note is added and nothing is left out that needs one.
+    pub texts_only: bool,
+}
+
+impl CallOptions {
+    /// Says whether the provider's cache is cold.
+    #[must_use]
+    pub fn cold(mut self, cold: bool) -> Self {
+        self.cold = Some(cold);
+        self
+    }
+
+    /// The model's context window without room for the answer, in tokens. A request over it is cut to 85 % of it, so
+    /// that the next turns fit, too, without another cut.
+    #[must_use]
+    pub fn context_limit(mut self, tokens: u64) -> Self {
+        (self.limit, self.target) = (Some(tokens), Some(tokens.saturating_mul(85) / 100));
+        self
+    }
+
+    /// Cuts old results until the request has at most this many tokens, as far as that is possible.
+    #[must_use]
+    pub fn target_tokens(mut self, tokens: u64) -> Self {
+        (self.limit, self.target) = (Some(tokens), Some(tokens));
+        self
+    }
+
+    /// Says that the caller can only change texts in place.
+    #[must_use]
+    pub fn texts_only(mut self, on: bool) -> Self {
+        self.texts_only = on;
+        self
+    }
+}
+
 /// Settings of a compressor.
 #[derive(Debug, Clone, Default)]
 pub struct CompressBuilder {
@@ -257,6 +353,12 @@ pub struct CompressBuilder {
     blobs: Option<Arc<dyn BlobStore>>,
     parts: Parts,
     memo: MemoLimits,
+    sessions: Option<Arc<dyn SessionStore>>,
+    without_retrieval: bool,
+    lossless_only: bool,
+    rewrite: Rewrite,
+    prices: Option<Prices>,
+    cache: Option<CachePolicy>,
     strict: bool,
     max_bytes: Option<usize>,
 }
@@ -312,6 +414,50 @@ impl CompressBuilder {
         self
     }
 
+    /// Where is remembered what was decided once for a session; by default in memory.
+    #[must_use]
+    pub fn sessions(mut self, sessions: Arc<dyn SessionStore>) -> Self {
+        self.sessions = Some(sessions);
+        self
+    }
+
+    /// Whether texts may be left out that the model can fetch with the retrieval tool, where the request's own
+    /// tools have it ([`ccr::TOOL`]); default yes. A note about it is added to the system text then.
+    #[must_use]
+    pub fn retrieval(mut self, on: bool) -> Self {
+        self.without_retrieval = !on;
+        self
+    }
+
+    /// When older turns may be rewritten; default [`Rewrite::ColdOnly`], which needs the times of the requests.
+    #[must_use]
+    pub fn rewrite(mut self, rewrite: Rewrite) -> Self {
+        self.rewrite = rewrite;
+        self
+    }
+
+    /// Prices for forecasts; by default those of the request's model, if it is known.
+    #[must_use]
+    pub fn prices(mut self, prices: Prices) -> Self {
+        self.prices = Some(prices);
+        self
+    }
+
+    /// Rules of the provider's prompt cache; by default those of the wire's vendor.
+    #[must_use]
+    pub fn cache(mut self, cache: CachePolicy) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Whether only that may be taken out which can be computed back from the request that is sent; default no.
+    /// [`expand`](crate::expand()) then gives the very body that came.
+    #[must_use]
+    pub fn lossless_only(mut self, on: bool) -> Self {
+        self.lossless_only = on;
+        self
+    }
+
     /// Whether a body that cannot be read is an error instead of coming back unchanged; default no.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
@@ -341,7 +487,8 @@ impl CompressBuilder {
             (None, Some(text)) => Plan::parse(text)?,
             (None, None) => Plan::default(),
         };
-        let steps = Arc::new(plan.build(&self.engines, &self.parts)?);
+        let steps = plan.build(&self.engines, &self.parts)?.lossless_only(self.lossless_only);
+        let steps = Arc::new(steps);
         Ok(Compress {
             inner: Arc::new(Inner {
                 steps,
@@ -351,6 +498,12 @@ impl CompressBuilder {
                 tokenizer: self.tokenizer,
                 blobs: self.blobs.unwrap_or_else(|| Arc::new(MemoryBlobs::default())),
                 memo: Memo::new(self.memo),
+                sessions: self.sessions.unwrap_or_else(|| Arc::new(MemorySessions::default())),
+                retrieval: !self.without_retrieval,
+                lossless_only: self.lossless_only,
+                rewrite: self.rewrite,
+                prices: self.prices,
+                cache: self.cache,
                 strict: self.strict,
                 max_bytes: self.max_bytes.unwrap_or(DEFAULT_MAX_BYTES),
             }),

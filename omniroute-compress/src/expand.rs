@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use omniroute_core::{
-    ApplyError, ChatRequest, CompressionEngine, DocError, EditLog, Patch, Segment, SegmentId, SegmentKind,
-    SegmentLog, Sources, Transcript,
+    ApplyError, ChatRequest, CompressionEngine, Doc, DocError, EditLog, Patch, Segment, SegmentId,
+    SegmentKind, SegmentLog, Sources, Transcript,
 };
 
+use crate::ccr;
 use crate::entry::Parts;
 use crate::pipeline::sha256_hex;
 use crate::registry::ENGINES;
@@ -47,6 +48,9 @@ pub enum ExpandError {
     /// The log speaks of a text that the body does not have: it belongs to another body.
     #[error("the edit log names segment {0}, which the body does not have")]
     NoSuchSegment(SegmentId),
+    /// The log names bytes of ours that the body does not have: it belongs to another body.
+    #[error("the edit log names added bytes that the body does not have")]
+    NoSuchBytes,
     /// The edits did not fit together.
     #[error(transparent)]
     Apply(#[from] ApplyError),
@@ -84,6 +88,17 @@ pub fn expand_with(
     log: &EditLog,
     own: &[Arc<dyn CompressionEngine>],
 ) -> Result<Expanded, ExpandError> {
+    let bare;
+    let request = match log.added.is_empty() {
+        true => request,
+        false => {
+            let bytes = ccr::without(request.doc().bytes(), &log.added).ok_or(ExpandError::NoSuchBytes)?;
+            let mut without = request.clone();
+            without.replace_doc(Doc::parse_with_limit(bytes, usize::MAX)?);
+            bare = without;
+            &bare
+        }
+    };
     let transcript = Transcript::of(request)?;
     let mut engines: HashMap<&str, Arc<dyn CompressionEngine>> = HashMap::new();
     for entry in ENGINES {
@@ -95,7 +110,13 @@ pub fn expand_with(
     let mut sources = Restored::of(&transcript);
     let mut patch = Patch::new();
     let mut out = Expanded { body: Bytes::new(), restored: Vec::new(), not_restored: Vec::new() };
-    for entry in &log.segments {
+    // What was put away at a rewrite point refers to texts further down: these come first.
+    let later = |entry: &&SegmentLog| {
+        let engine = entry.steps.last().and_then(|step| engines.get(step.engine.as_str()));
+        engine.is_some_and(|engine| engine.info().history)
+    };
+    let order = log.segments.iter().filter(|e| !later(e)).chain(log.segments.iter().filter(later));
+    for entry in order {
         let Some(segment) = sources.segment(entry.segment) else {
             return Err(ExpandError::NoSuchSegment(entry.segment));
         };
@@ -108,6 +129,8 @@ pub fn expand_with(
         }
         sources.originals.insert(entry.segment, text);
     }
+    out.restored.sort_unstable();
+    out.not_restored.sort_unstable();
     let mut expanded = request.clone();
     expanded.apply(&patch)?;
     out.body = expanded.to_bytes();
@@ -140,8 +163,10 @@ struct Restored<'a, 'd> {
 
 impl<'a, 'd> Restored<'a, 'd> {
     fn of(transcript: &'a Transcript<'d>) -> Self {
-        let chained = |s: &&Segment<'_>| matches!(s.kind, SegmentKind::ToolCall | SegmentKind::ToolResult);
-        let segments = transcript.segments().iter().filter(chained).map(|s| (s.id, s)).collect();
+        let edited = |s: &&Segment<'_>| {
+            matches!(s.kind, SegmentKind::ToolCall | SegmentKind::ToolResult | SegmentKind::User)
+        };
+        let segments = transcript.segments().iter().filter(edited).map(|s| (s.id, s)).collect();
         Restored { segments, originals: HashMap::new() }
     }
 

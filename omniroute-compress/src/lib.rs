@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod budget;
+pub mod ccr;
 mod compress;
 mod config;
 pub mod cost;
@@ -18,12 +20,16 @@ mod plan;
 pub mod redact;
 mod registry;
 mod result;
+mod rewrite;
 pub mod rtk;
+mod sessions;
 mod shell;
+#[cfg(feature = "store-sqlite")]
+mod sqlite;
 mod terminal;
 mod text;
 
-pub use compress::{Compress, CompressBuilder, CompressError, Compressed, compress};
+pub use compress::{CallOptions, Compress, CompressBuilder, CompressError, Compressed, compress};
 pub use config::{ConfigError, ConfigErrors, ConfigField, Settings, Step, Value};
 pub use engines::rows;
 pub use entry::{EngineEntry, Parts};
@@ -31,5 +37,9 @@ pub use expand::{ExpandError, Expanded, expand, expand_with};
 pub use memo::MemoLimits;
 pub use plan::Plan;
 pub use registry::{ENGINES, engine};
+pub use rewrite::Rewrite;
 pub use rtk::FilterSet;
+pub use sessions::{MemorySessions, SessionKey, SessionStore};
+#[cfg(feature = "store-sqlite")]
+pub use sqlite::SqliteBlobs;
 pub use text::{CompressedText, ToolOutput};

@@ -1,22 +1,37 @@
 //! One pass over a request: read, look up, run the steps on what is new, splice, account.
 
 mod account;
+mod delayed;
+mod epoch;
+mod fit;
+mod keep;
 mod keys;
+mod rewrite;
+mod session;
 mod steps;
 
 pub(crate) use keys::sha256_hex;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use omniroute_core::{
-    BlobStore, ChatRequest, CompressReceipt, CounterInfo, Diagnostic, Doc, DocError, EngineContext, Mono,
-    SegmentKind, Tokenizer, Transcript,
+    Added, BlobStore, ChatRequest, CompressReceipt, CounterInfo, Diagnostic, Doc, DocError, EngineContext,
+    Moment, SegmentKind, Tokenizer, Transcript,
 };
 
+use crate::ccr::Placement;
+use crate::cost::{CachePolicy, Prices};
 use crate::guard;
 use crate::memo::{Key, Memo};
 use crate::plan::Steps;
 use crate::result::SegmentResult;
+use crate::rewrite::Rewrite;
+use crate::sessions::{SessionKey, SessionStore};
+use epoch::{Epoch, Pin};
+pub(crate) use fit::Limit;
+use rewrite::Here;
+use session::{Reach, SessionRecord};
 
 /// Everything one pass needs.
 pub(crate) struct Pipeline<'a> {
@@ -24,7 +39,19 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) tokenizer: &'a dyn Tokenizer,
     pub(crate) blobs: &'a dyn BlobStore,
     pub(crate) memo: &'a Memo,
-    pub(crate) now: Mono,
+    pub(crate) sessions: &'a dyn SessionStore,
+    /// Whether the note about the retrieval tool may be added.
+    pub(crate) retrieval: bool,
+    /// When older turns may be rewritten.
+    pub(crate) rewrite: Rewrite,
+    /// Prices and the rules of the cache; by default what is known of the model.
+    pub(crate) prices: Option<Prices>,
+    pub(crate) cache: Option<CachePolicy>,
+    /// Whether the cache is known to be cold or warm.
+    pub(crate) cold: Option<bool>,
+    /// How large the request may be.
+    pub(crate) limit: Option<Limit>,
+    pub(crate) now: Moment,
 }
 
 /// The new document and the record of how it came about.
@@ -44,21 +71,82 @@ impl Pipeline<'_> {
     /// # Errors
     /// [`DocError`] if the body is not a request of its wire.
     pub(crate) fn run(&self, request: &ChatRequest) -> Result<Passed, DocError> {
+        self.blobs.tick(self.now.wall);
         let mut transcript = Transcript::of(request)?;
+        let mut session = self.session(request, &transcript);
+        let reach = match &mut session {
+            Some((.., record)) if self.wants_retrieval() => Reach::decide(request, &transcript, record),
+            _ => Reach::default(),
+        };
         let fingerprint = self.steps.fingerprint(self.tokenizer.id());
         let tools = transcript.tools().to_vec();
         let mut cx = EngineContext::new(self.tokenizer, self.blobs, request.principal());
         cx.session = request.session();
         cx.tools = &tools;
         cx.continues = transcript.continues();
+        cx.reachable = reach.on;
+        cx.lossless_only = self.steps.lossless_only;
 
-        let seed = keys::seed(request, &fingerprint, transcript.continues());
-        let keys = match self.memo.is_off() {
+        let seed = keys::seed(request, &fingerprint, transcript.continues(), reach.on);
+        let rewriting = self.rewriting(session.as_ref().map(|(.., record)| record));
+        let base_keys = match self.memo.is_off() && !rewriting {
             true => vec![Key::default(); transcript.segments().len()], // nobody will look
             false => keys::of(&transcript, &seed),
         };
+        let mut keys = base_keys.clone();
         let mut receipt = CompressReceipt::default();
-        let results = self.results(&mut transcript, &keys, &cx, &mut receipt);
+        let mut epoch = Epoch::default();
+        let here = Here { request, keys: &base_keys, seed: &seed, fingerprint: &fingerprint, cx: &cx };
+        if let Some((.., record)) = &mut session
+            && rewriting
+        {
+            epoch = self.epoch(&here, transcript.segments(), record, &mut receipt)?;
+            keys = rewrite::epoch_keys(&here, &transcript, &epoch);
+        }
+        let mut results = self.results(&mut transcript, &keys, &cx, &mut receipt, &epoch.pins);
+        let delayed = self.delayed(request, &transcript, &results, &cx);
+        self.put_delayed(&transcript, &delayed, &mut results);
+        let note = reach.note.as_ref().map_or(0, |note| u64::from(self.tokenizer.count(&note.text)));
+        let total = |results: &[Arc<SegmentResult>]| {
+            results.iter().map(|result| u64::from(result.tokens_after)).sum::<u64>() + note
+        };
+        // What is cut may have been the source of a reference: the next round sees the texts without it.
+        for _ in 0..3 {
+            let cuts = self.fit(&transcript, &results, &cx, total(&results));
+            if cuts.is_empty() {
+                break;
+            }
+            let mut cut = self.blank(&here, transcript.segments(), transcript.segments().len());
+            cut.passed = epoch.passed;
+            cut.pins = epoch.pins.clone();
+            cut.pins.extend(cuts);
+            let mut next = Transcript::of(request)?;
+            let next_keys = rewrite::epoch_keys(&here, &next, &cut);
+            let mut after = self.results(&mut next, &next_keys, &cx, &mut receipt, &cut.pins);
+            self.put_delayed(&next, &delayed, &mut after);
+            if total(&after) >= total(&results) {
+                break;
+            }
+            (epoch, transcript, results) = (cut, next, after);
+        }
+        if let Some(limit) = self.limit.filter(|limit| total(&results) > limit.most) {
+            let action = format!(
+                "{} tokens are left, {} were wanted: what must stay is longer",
+                total(&results),
+                limit.target
+            );
+            receipt.notes.push(Diagnostic::new("budget_unreachable", "", action));
+        }
+        if let Some((key, before, record)) = &mut session {
+            // One that does not fit may be that of another conversation that started alike.
+            if rewriting && !epoch.pins.is_empty() {
+                record.epoch = Some(epoch.clone());
+            }
+            if record != before {
+                self.sessions.put(key, record.clone().write(), self.now.wall);
+            }
+        }
+        keep::alive(self.blobs, request.principal(), &transcript, &results, &mut receipt);
 
         receipt.plan = self.steps.name.clone();
         receipt.fingerprint = keys::hex(&fingerprint);
@@ -66,9 +154,64 @@ impl Pipeline<'_> {
         receipt.counter = CounterInfo::new(self.tokenizer.id(), self.tokenizer.exact());
         account::totals(&mut receipt, self.steps, &transcript, &results);
         let doc = self.splice(request, &transcript, &results, &mut receipt);
+        let doc = match &reach.note {
+            Some(note) => self.with_note(doc, note, &mut receipt),
+            None => doc,
+        };
         receipt.bytes_before = request.doc().bytes().len() as u64;
         receipt.bytes_after = doc.bytes().len() as u64;
         Ok(Passed { doc, receipt })
+    }
+
+    /// Whether a step would leave out what the model can fetch.
+    fn wants_retrieval(&self) -> bool {
+        self.retrieval && !self.steps.lossless_only && self.steps.engines.iter().any(|e| e.info().retrieval)
+    }
+
+    /// Whether a step would work on older turns.
+    fn wants_history(&self) -> bool {
+        self.rewrite != Rewrite::Never && self.steps.engines.iter().any(|e| e.info().history)
+    }
+
+    /// Whether anything older could change in this request: it has, or a time, a limit or the caller may tell so.
+    fn rewriting(&self, record: Option<&SessionRecord>) -> bool {
+        let told = self.now.wall.0 > 0 || self.cold.is_some() || self.cache.is_some() || self.limit.is_some();
+        let before = record.is_some_and(|record| record.epoch.is_some());
+        self.wants_history() && (told || before || self.rewrite != Rewrite::ColdOnly)
+    }
+
+    /// The session with its record as it was and as it will be; none if nothing has to be remembered.
+    fn session(
+        &self,
+        request: &ChatRequest,
+        transcript: &Transcript<'_>,
+    ) -> Option<(SessionKey, SessionRecord, SessionRecord)> {
+        if !self.wants_retrieval() && !self.wants_history() {
+            return None;
+        }
+        let key = session::key(request, transcript);
+        let before = SessionRecord::read(self.sessions.get(&key, self.now.wall));
+        Some((key, before.clone(), before))
+    }
+
+    /// The document with the note. What is no document then, which would be a bug of ours, goes without it.
+    fn with_note(&self, doc: Doc, note: &Placement, receipt: &mut CompressReceipt) -> Doc {
+        let (bytes, added) = note.apply(&doc);
+        let Ok(with) = Doc::parse_with_limit(bytes, usize::MAX) else {
+            debug_assert!(false, "the note broke the body");
+            receipt.notes.push(Diagnostic::new(
+                "reverted",
+                "",
+                "the note about the retrieval tool was left out",
+            ));
+            return doc;
+        };
+        let tokens = u64::from(self.tokenizer.count(&note.text));
+        receipt.added.push(Added::new("ccr_protocol", tokens));
+        receipt.tokens_after += tokens;
+        receipt.edits.added = added;
+        receipt.applied = true;
+        with
     }
 
     /// The result for every segment: remembered, or worked out now in order.
@@ -78,8 +221,9 @@ impl Pipeline<'_> {
         keys: &[Key],
         cx: &EngineContext<'_>,
         receipt: &mut CompressReceipt,
+        pins: &BTreeMap<usize, Pin>,
     ) -> Vec<Arc<SegmentResult>> {
-        let found = self.memo.find(keys, self.now);
+        let found = self.memo.find(keys, self.now.mono);
         let chained: Vec<usize> = (0..keys.len())
             .filter(|i| transcript.segments().get(*i).is_some_and(|s| is_chained(s.kind)))
             .collect();
@@ -99,9 +243,9 @@ impl Pipeline<'_> {
             }
         }
         let chain_keys: Vec<Key> = old.iter().filter_map(|i| keys.get(*i).copied()).collect();
-        let mut runner = steps::Runner::new(self.steps, cx);
+        let mut runner = steps::Runner::new(self.steps, cx, pins);
         if !new.is_empty() {
-            let settled = runner.restore(self.memo.take_tip(&chain_keys, self.now));
+            let settled = runner.restore(self.memo.take_tip(&chain_keys, self.now.mono));
             for &i in old.get(settled..).unwrap_or(&[]) {
                 receipt.engine_bytes += runner.settle(transcript.segments(), i);
             }
@@ -121,7 +265,7 @@ impl Pipeline<'_> {
                 }
             }
             if let Some(tip) = chained.last().and_then(|i| keys.get(*i)) {
-                self.memo.put_tip(*tip, runner.into_memories(), self.now);
+                self.memo.put_tip(*tip, runner.into_memories(), self.now.mono);
             }
         }
         let mut all = Vec::with_capacity(keys.len());
@@ -133,7 +277,7 @@ impl Pipeline<'_> {
             }
             all.push(result);
         }
-        self.memo.store(fresh, self.now);
+        self.memo.store(fresh, self.now.mono);
         all
     }
 

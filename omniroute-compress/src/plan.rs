@@ -18,7 +18,8 @@ const NAMED: &[(&str, &[&str])] = &[
     ("off", &[]),
     ("lite", &["lite"]),
     ("rtk", &["rtk"]),
-    ("safe", &["repeat", "rtk", "rows", "session-dedup"]),
+    ("safe", &["repeat", "ionizer", "rtk", "rows", "session-dedup", "read-lifecycle", "ccr"]),
+    ("api-data", &["repeat", "ionizer", "rows", "ccr"]),
 ];
 
 /// An ordered list of steps with a name.
@@ -28,7 +29,8 @@ const NAMED: &[(&str, &[&str])] = &[
 /// | `off` | none; the body is not even parsed |
 /// | `lite` | `lite` |
 /// | `rtk` | `rtk` |
-/// | `safe` (default) | `repeat`, `rtk`, `rows`, `session-dedup` |
+/// | `safe` (default) | `repeat`, `ionizer`, `rtk`, `rows`, `session-dedup`, `read-lifecycle`, `ccr` |
+/// | `api-data` | `repeat`, `ionizer`, `rows`, `ccr` |
 ///
 /// ```
 /// use omniroute_compress::Plan;
@@ -111,6 +113,7 @@ impl Plan {
         own_ids(extra, &mut errors);
         twice(&self.steps, &mut errors);
         let mut engines = Vec::new();
+        let mut user_blocks = false;
         let mut identity = format!("pipeline {PIPELINE_VERSION}\n{}", parts.identity());
         for step in &self.steps {
             if let Some(own) = extra.iter().find(|e| e.info().id == step.engine()) {
@@ -131,12 +134,13 @@ impl Plan {
                         entry.info.version,
                         settings.canonical()
                     );
+                    user_blocks |= settings.bool("user_blocks");
                     engines.push((entry.build)(&settings, parts));
                 }
             }
         }
         if errors.is_empty() {
-            Ok(Steps { name: self.name.clone(), identity, engines })
+            Ok(Steps { name: self.name.clone(), identity, engines, lossless_only: false, user_blocks })
         } else {
             Err(ConfigErrors(errors))
         }
@@ -194,9 +198,22 @@ pub(crate) struct Steps {
     pub(crate) name: String,
     identity: String,
     pub(crate) engines: Vec<Arc<dyn CompressionEngine>>,
+    /// Only what can be computed back from the request is taken out of it.
+    pub(crate) lossless_only: bool,
+    /// Long texts of the user may change once, when a later one is there.
+    pub(crate) user_blocks: bool,
 }
 
 impl Steps {
+    /// The same steps, of which only lossless ones act.
+    pub(crate) fn lossless_only(mut self, on: bool) -> Steps {
+        if on && !self.lossless_only {
+            self.lossless_only = true;
+            self.identity.push_str("lossless only\n");
+        }
+        self
+    }
+
     /// Equal for two plans exactly if they give equal output with the counter named.
     pub(crate) fn fingerprint(&self, counter: &str) -> [u8; 32] {
         let mut hash = Sha256::new();

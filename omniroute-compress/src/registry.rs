@@ -6,10 +6,14 @@ use crate::entry::EngineEntry;
 /// All built-in engines, by priority.
 pub const ENGINES: &[EngineEntry] = &[
     engines::repeat::ENTRY,
+    engines::ionizer::ENTRY,
     engines::lite::ENTRY,
     engines::rtk::ENTRY,
+    engines::responses::ENTRY,
     engines::rows::ENTRY,
     engines::session_dedup::ENTRY,
+    engines::read_lifecycle::ENTRY,
+    engines::ccr::ENTRY,
 ];
 
 /// The engine with this id or alias.

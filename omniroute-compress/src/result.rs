@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omniroute_core::{Diagnostic, Dropped, SegmentLog};
+use omniroute_core::{BlobId, Diagnostic, Dropped, SegmentLog};
 
 /// Outcome for one text. Shared between calls, never changed.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +22,8 @@ pub(crate) struct Sent {
     pub(crate) literal: Arc<str>,
     pub(crate) edited_by: Vec<&'static str>,
     pub(crate) log: SegmentLog,
+    /// What was left out of it and is kept.
+    pub(crate) recoverable: Vec<BlobId>,
 }
 
 /// What one step did with one text.

@@ -244,7 +244,7 @@ fn another_version_setting_plan_or_counter_is_another_key() {
     counter.0.store(1, Ordering::Relaxed);
     assert_eq!((misses(None), misses(None)), (all, 0));
     // Same steps under another name are the same work.
-    assert_eq!(misses(Some("repeat,rtk,rows,dedup")), 0);
+    assert_eq!(misses(Some("repeat,ionizer,rtk,rows,dedup,read-lifecycle,ccr")), 0);
 }
 
 #[test]

@@ -7,12 +7,12 @@ use std::fmt::Debug;
 use crate::blob::{BlobId, BlobStore};
 use crate::call::Call;
 use crate::clock::Moment;
+use crate::history::History;
 use crate::ids::{Principal, SessionId};
 use crate::receipt::{CompressReceipt, Dropped};
 use crate::request::ChatRequest;
 use crate::segment::{Segment, SegmentId, SegmentKind};
 use crate::tokens::Tokenizer;
-use crate::transcript::Transcript;
 
 /// What a change loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -50,6 +50,11 @@ pub struct EngineInfo {
     /// It knows the grammar of what it shortens: it decides itself which facts stay and how results that tell of
     /// an error are treated. The general gates for these two are not applied to it.
     pub own_gates: bool,
+    /// It leaves out what the model can only fetch with the retrieval tool; it is not asked where that tool cannot
+    /// be called.
+    pub retrieval: bool,
+    /// It works on older turns at rewrite points, see [`CompressionEngine::history`].
+    pub history: bool,
 }
 
 impl EngineInfo {
@@ -65,6 +70,8 @@ impl EngineInfo {
             targets,
             min_bytes: 0,
             own_gates: false,
+            retrieval: false,
+            history: false,
         }
     }
 
@@ -100,6 +107,20 @@ impl EngineInfo {
     #[must_use]
     pub const fn min_bytes(mut self, min_bytes: usize) -> Self {
         self.min_bytes = min_bytes;
+        self
+    }
+
+    /// Says that what the engine leaves out can only be fetched with the retrieval tool.
+    #[must_use]
+    pub const fn needs_retrieval(mut self) -> Self {
+        self.retrieval = true;
+        self
+    }
+
+    /// Says that the engine works on older turns at rewrite points.
+    #[must_use]
+    pub const fn rewrites_history(mut self) -> Self {
+        self.history = true;
         self
     }
 
@@ -270,12 +291,25 @@ pub struct EngineContext<'a> {
     pub tools: &'a [Cow<'a, str>],
     /// Earlier content is kept by the provider and not visible in this body.
     pub continues: bool,
+    /// The model can fetch what is kept in [`EngineContext::blobs`] and has been told how.
+    pub reachable: bool,
+    /// Only what can be computed back from the request may be taken out of it.
+    pub lossless_only: bool,
 }
 
 impl<'a> EngineContext<'a> {
     /// A context without tools and session.
     pub fn new(tokenizer: &'a dyn Tokenizer, blobs: &'a dyn BlobStore, principal: &'a Principal) -> Self {
-        EngineContext { tokenizer, blobs, principal, session: None, tools: &[], continues: false }
+        EngineContext {
+            tokenizer,
+            blobs,
+            principal,
+            session: None,
+            tools: &[],
+            continues: false,
+            reachable: false,
+            lossless_only: false,
+        }
     }
 }
 
@@ -324,12 +358,17 @@ pub trait CompressionEngine: Send + Sync + Debug + 'static {
         None
     }
 
-    /// Work on older turns, only where the provider's prefix cache is cold or the caller asked for it.
+    /// Work on older turns, only where the provider's prefix cache is cold or the caller asked for it. Asked of
+    /// engines whose [`EngineInfo::history`] is set.
+    ///
+    /// # Behavior
+    /// - Same history, same answer: no clock, no randomness.
+    /// - What it replaces stays so on every later turn; everything else is worked out anew from there.
     ///
     /// # Errors
     /// [`EngineError`]; everything it did is rolled back then.
-    fn history(&self, transcript: &mut Transcript<'_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
-        let _ = (transcript, cx);
+    fn history(&self, past: &mut History<'_, '_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
+        let _ = (past, cx);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ mod doc;
 mod engine;
 mod exit;
 mod failure;
+mod history;
 mod host;
 pub mod hub;
 mod ids;
@@ -27,7 +28,7 @@ mod tokens;
 mod transcript;
 pub mod wire;
 
-pub use blob::{BlobError, BlobId, BlobStore, MemoryBlobs};
+pub use blob::{BlobError, BlobFacts, BlobId, BlobLimits, BlobStore, Held, MemoryBlobs};
 pub use call::Call;
 pub use clock::{Clock, Moment, Mono, UnixMs};
 pub use conversation::{Arguments, Conversation, Head, Part, Role, Text, Tool, ToolCall, ToolResult, Turn};
@@ -41,14 +42,15 @@ pub use engine::{
     Replacement, SegmentView, Sources,
 };
 pub use failure::{Evidence, Exceeded, Failure, FailureKind, Phase, QuotaWindow, Scope, Wider};
+pub use history::History;
 pub use host::{Body, Env, HttpTransport, Inline, Offload, TransportError};
 pub use ids::{Principal, SessionId};
 pub use model_facts::{Capabilities, Capability, Cost, ModelFact, ModelFacts, Usage, Usd};
 pub use outcome::{LimitSeen, Outcome, Spend, Unit};
 pub use permit::{Grant, Permit, PermitId, PermitSink, Purpose};
 pub use receipt::{
-    CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place, SegmentLog, Skip,
-    StepReceipt,
+    Added, AddedBytes, CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place,
+    Rewritten, SegmentLog, Skip, StepReceipt,
 };
 pub use request::{ApplyError, ChatRequest};
 pub use segment::{Frozen, Segment, SegmentId, SegmentKind};

@@ -46,6 +46,12 @@ pub struct CompressReceipt {
     pub engine_bytes: u64,
     /// Remarks.
     pub notes: Vec<Diagnostic>,
+    /// A rewrite of older turns, done or not worth it; none where the history stays as it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rewrite: Option<Rewritten>,
+    /// Texts of our own that were added, such as the note about the retrieval tool.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<Added>,
     /// How to restore what was changed.
     pub edits: EditLog,
 }
@@ -59,6 +65,80 @@ impl CompressReceipt {
     /// Engines that changed something and how many texts each changed.
     pub fn engines(&self) -> impl Iterator<Item = (&str, u32)> {
         self.steps.iter().filter(|s| s.segments_changed > 0).map(|s| (s.engine.as_str(), s.segments_changed))
+    }
+}
+
+/// A text of our own in the body.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Added {
+    /// What it is, for instance `"ccr_protocol"`.
+    pub kind: &'static str,
+    /// Its tokens; part of the tokens of the request as it is sent.
+    pub tokens: u64,
+}
+
+impl Added {
+    /// A text of this kind and length.
+    pub const fn new(kind: &'static str, tokens: u64) -> Self {
+        Added { kind, tokens }
+    }
+}
+
+/// A rewrite of older turns: done or, where it would not have paid, only worked out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Rewritten {
+    /// Why the history could be rewritten: `"cold"`, `"no_cache"`, `"history_changed"`, `"threshold"`, `"always"`.
+    pub reason: &'static str,
+    /// Whether it was.
+    pub done: bool,
+    /// Texts in another form than before.
+    pub texts: u32,
+    /// Tokens that every further turn saves.
+    pub tokens_saved: u64,
+    /// Tokens that the provider had cached and has to take in again.
+    pub tokens_resent: u64,
+    /// What it costs now, in 1e-12 USD; negative if it saves at once.
+    pub cost_now_pico: i64,
+    /// What every further turn saves, in 1e-12 USD.
+    pub saves_per_turn_pico: i64,
+    /// Turns after which it has paid; none: never.
+    pub pays_after_turns: Option<u64>,
+}
+
+impl Rewritten {
+    /// A rewrite for a reason, done or not.
+    pub fn new(reason: &'static str, done: bool) -> Self {
+        Rewritten { reason, done, ..Rewritten::default() }
+    }
+
+    /// Sets the number of texts.
+    #[must_use]
+    pub fn texts(mut self, texts: u32) -> Self {
+        self.texts = texts;
+        self
+    }
+
+    /// Sets the tokens saved a turn and sent again once.
+    #[must_use]
+    pub fn tokens(mut self, saved: u64, resent: u64) -> Self {
+        (self.tokens_saved, self.tokens_resent) = (saved, resent);
+        self
+    }
+
+    /// Sets what it costs now and saves a turn.
+    #[must_use]
+    pub fn money(mut self, now_pico: i64, per_turn_pico: i64) -> Self {
+        (self.cost_now_pico, self.saves_per_turn_pico) = (now_pico, per_turn_pico);
+        self
+    }
+
+    /// Sets the turns after which it has paid.
+    #[must_use]
+    pub fn pays_after(mut self, turns: Option<u64>) -> Self {
+        self.pays_after_turns = turns;
+        self
     }
 }
 
@@ -195,6 +275,26 @@ pub struct MemoUse {
 pub struct EditLog {
     /// One entry a changed text.
     pub segments: Vec<SegmentLog>,
+    /// Bytes of our own in the body that was sent, in order. They are taken out before anything else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<AddedBytes>,
+}
+
+/// Bytes in a body that was sent that were not in the body as it came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AddedBytes {
+    /// Where they start in the body that was sent.
+    pub at: u64,
+    /// How many there are.
+    pub bytes: u64,
+}
+
+impl AddedBytes {
+    /// This many bytes at this place.
+    pub const fn new(at: u64, bytes: u64) -> Self {
+        AddedBytes { at, bytes }
+    }
 }
 
 /// How to restore one text.

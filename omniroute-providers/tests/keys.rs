@@ -275,9 +275,12 @@ fn no_address_takes_the_key_of_the_row_elsewhere() {
     assert!(leaks(by_prefix), "the twin must be caught");
 }
 
-/// One place reads secrets: where they become a header.
+/// Where secrets are read: where they become headers, forms and signatures, are compared, or are looked for in texts.
+const READERS: &[&str] =
+    &["call/sigv4.rs", "credentials/oauth.rs", "credentials/source.rs", "prepare/auth.rs", "redact.rs"];
+
 #[test]
-fn secrets_are_read_in_one_place() {
+fn secrets_are_read_in_known_places() {
     fn sources(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
         for entry in std::fs::read_dir(folder).expect("folder") {
             let path = entry.expect("entry").path();
@@ -294,6 +297,6 @@ fn secrets_are_read_in_one_place() {
         !path.ends_with("prepare/secret.rs")
             && std::fs::read_to_string(path).is_ok_and(|text| text.contains(".expose()"))
     });
-    let readers: Vec<_> = readers.collect();
-    assert!(readers.len() == 1 && readers[0].ends_with("prepare/auth.rs"), "{readers:?}");
+    let unknown: Vec<_> = readers.filter(|path| !READERS.iter().any(|known| path.ends_with(known))).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use omniroute_compress::{Compress, CompressError, ToolOutput};
+use omniroute_compress::{CallOptions, Compress, CompressError, ToolOutput};
 use omniroute_core::{ChatRequest, CompressReceipt, DEFAULT_MAX_BYTES, Doc, Moment, SessionId, Skip, wire};
 
 use crate::config::Config;
@@ -132,7 +132,7 @@ impl Compressor {
         let body = body.into();
         guarded(|| {
             let call = self.call(options)?;
-            let (out, _) = self.run(&call, body, |plan, counter| self.variants.get(plan, counter))?;
+            let (out, _) = self.run(&call, body, false, |plan, counter| self.variants.get(plan, counter))?;
             self.note(&out.receipt);
             Ok(out)
         })
@@ -147,7 +147,8 @@ impl Compressor {
         let body = body.into();
         guarded(|| {
             let call = self.call(options)?;
-            let (out, docs) = self.run(&call, body, |plan, counter| self.variants.get(plan, counter))?;
+            let (out, docs) =
+                self.run(&call, body, true, |plan, counter| self.variants.get(plan, counter))?;
             self.note(&out.receipt);
             let edits = match docs {
                 Some((before, after)) if out.receipt.applied => edits::between(&before, &after),
@@ -166,7 +167,7 @@ impl Compressor {
         let body = body.into();
         guarded(|| {
             let call = self.call(options)?;
-            Ok(self.run(&call, body, |plan, counter| self.variants.apart(plan, counter))?.0)
+            Ok(self.run(&call, body, false, |plan, counter| self.variants.apart(plan, counter))?.0)
         })
     }
 
@@ -229,6 +230,7 @@ impl Compressor {
         &self,
         call: &Call<'_>,
         body: Bytes,
+        texts_only: bool,
         get: impl Fn(&str, Counter) -> Result<Compress, Error>,
     ) -> Result<(Compressed, Option<(Doc, Doc)>), Error> {
         let config = self.config();
@@ -257,7 +259,8 @@ impl Compressor {
         }
         let named = || request.head().model.map(|model| model.decode().into_owned());
         let counter = Counter::choose(config.count, call.options.model, named);
-        let out = get(call.plan, counter)?.compress(&mut request, None, call.options.now);
+        let options = CallOptions::default().texts_only(texts_only);
+        let out = get(call.plan, counter)?.compress_with(&mut request, options, call.options.now);
         if let Some(skip) = out.receipt.skipped.as_ref().filter(|skip| config.strict && skip.code != "off") {
             return Err(Error::new("bad_body", format!("bad body: {}", skip.detail)));
         }

@@ -84,7 +84,7 @@ fn every_mistake_is_reported_with_its_place() {
         "line 13, column 1: compression.engines.session-dedup.max_lines: this key is not known; did you mean \"min_lines\"?",
         "line 14, column 1: compression.combos[0]: a combo needs a \"name\"",
         "line 15, column 18: compression.combos[0].steps[1]: engine \"rows\" is named twice",
-        "line 15, column 26: compression.combos[0].steps[2]: engine \"ionizr\" is not known",
+        "line 15, column 26: compression.combos[0].steps[2]: engine \"ionizr\" is not known; did you mean \"ionizer\"?",
         "line 15, column 36: compression.combos[0].steps[3]: engine \"lite\" has no levels",
         "line 15, column 46: compression.combos[0].steps[4]: 3 is not an engine or a table with \"engine\"",
         "line 17, column 8: compression.combos[1].name: \"safe\" is not a new name without commas",

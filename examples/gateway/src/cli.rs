@@ -72,6 +72,12 @@ pub(crate) enum Command {
     Gain(GainArgs),
     /// Filters of command output: list, test, trust
     Rtk(RtkArgs),
+    /// Texts that were left out of requests: list, show, remove
+    ///
+    /// Reads the file that `compress --blobs` or a program with the library keeps.
+    #[cfg(feature = "blobs")]
+    #[command(verbatim_doc_comment)]
+    Blobs(crate::blobs::BlobsArgs),
 }
 
 /// Options of `omniroute compress`.
@@ -91,6 +97,16 @@ pub(crate) struct CompressArgs {
     pub(crate) command: Option<String>,
     #[command(flatten)]
     pub(crate) folders: FolderArgs,
+    /// Keep what is left out in this file, for a model that has the tool omniroute_ccr_retrieve
+    #[cfg(feature = "blobs")]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) blobs: Option<PathBuf>,
+    /// Say what the input costs at the model's list prices, before and after
+    #[arg(long)]
+    pub(crate) cost: bool,
+    /// Time of the request in milliseconds since 1970, for the receipt: gain finds cold caches by it
+    #[arg(long, value_name = "MS")]
+    pub(crate) at: Option<u64>,
     /// Write the receipt to this file as JSON, readable by you alone
     #[arg(long, value_name = "FILE")]
     pub(crate) receipt: Option<PathBuf>,

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use omniroute_compress::{Compress, CompressError, FilterSet, MemoLimits};
+use omniroute_compress::{Compress, CompressBuilder, CompressError, FilterSet, MemoLimits};
 use omniroute_core::{CompressReceipt, DocError, Estimator, Moment, Skip};
 
 use crate::cli::{CompressArgs, Form};
 use crate::exit::{Failure, Written, note, write_out};
 use crate::input::{self, Content};
+use crate::money::Market;
 use crate::progress::Progress;
 use crate::report::{self, Unit};
 
@@ -34,16 +35,19 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
         return Err(Failure::failed(format!("the input cannot be read: {}{hint}", report::reason(skip))));
     }
     if let Some(path) = &args.receipt {
-        write_private(path, &document(&outcome.receipt, true)?)
+        write_private(path, &document(&outcome.receipt, args.at, true)?)
             .map_err(|e| Failure::path("write", path, &e))?;
     }
     if write_out(&outcome.body)? == Written::Closed {
         return Ok(());
     }
     if args.json {
-        note(document(&outcome.receipt, false)?.trim_end());
+        note(document(&outcome.receipt, args.at, false)?.trim_end());
     } else if !args.quiet {
         note(&report::summary(&outcome.receipt, outcome.unit, took, outcome.hint));
+    }
+    if args.cost && outcome.receipt.skipped.is_none() {
+        note(&cost_line(args, &outcome)?);
     }
     Ok(())
 }
@@ -54,6 +58,8 @@ struct Outcome {
     body: Bytes,
     receipt: CompressReceipt,
     unit: Unit,
+    /// The model that the request names.
+    model: Option<String>,
     /// What the user can do, in words that follow the reason.
     hint: &'static str,
 }
@@ -84,31 +90,64 @@ fn filters(args: &CompressArgs) -> Result<FilterSet, Failure> {
 
 fn compress(args: &CompressArgs, form: Form, input: Bytes, filters: FilterSet) -> Result<Outcome, Failure> {
     // One call remembers nothing. Whether what cannot be read is a failure is decided here, by the receipt.
-    // An original that is kept in memory could not be fetched back once the program is over.
+    // An original that is kept in memory could not be fetched back once the program is over, so nothing is left out
+    // that would have to be.
+    let kept = keeps(args);
     let steps = args.plan.steps().iter().map(|step| match step.engine() {
-        "rtk" => step.clone().with("keep_original", "never"),
+        "rtk" if !kept => step.clone().with("keep_original", "never"),
         _ => step.clone(),
     });
-    let mut builder = Compress::builder().steps(steps).memo(MemoLimits::none()).filters(filters);
+    let builder = Compress::builder().steps(steps).memo(MemoLimits::none());
+    let mut builder = store(args, builder.filters(filters).retrieval(kept))?;
     if let Some(model) = &args.source.model {
         builder = builder.tokenizer(Arc::new(Estimator::for_model(model)));
     }
     let compressor = builder.build().map_err(Failure::usage)?;
     if args.plan.steps().is_empty() && !args.strict {
         let out = compressor.compress_body(None, input, Moment::default()).map_err(refused)?;
-        return Ok(Outcome { body: out.body, receipt: out.receipt, unit: Unit::Request, hint: "" });
+        return Ok(Outcome {
+            body: out.body,
+            receipt: out.receipt,
+            unit: Unit::Request,
+            model: None,
+            hint: "",
+        });
     }
     match Content::of(input.clone(), form) {
         Content::Request(mut request) => {
+            let model = request.head().model.map(|model| model.decode().into_owned());
             let out = compressor.compress(&mut request, None, Moment::default());
-            Ok(Outcome { body: out.body, receipt: out.receipt, unit: Unit::Request, hint: "" })
+            Ok(Outcome { body: out.body, receipt: out.receipt, unit: Unit::Request, model, hint: "" })
         }
         Content::Broken(error) => {
             let hint = if matches!(form, Form::Auto) { input::HINT } else { "" };
-            Ok(Outcome { receipt: unread(args, &input, &error), body: input, unit: Unit::Request, hint })
+            let receipt = unread(args, &input, &error);
+            Ok(Outcome { receipt, body: input, unit: Unit::Request, model: None, hint })
         }
         Content::Text(text) => compress_text(args, &compressor, text),
     }
+}
+
+/// Whether originals outlast the program.
+#[cfg(feature = "blobs")]
+fn keeps(args: &CompressArgs) -> bool {
+    args.blobs.is_some()
+}
+
+#[cfg(not(feature = "blobs"))]
+fn keeps(_: &CompressArgs) -> bool {
+    false
+}
+
+#[cfg(feature = "blobs")]
+fn store(args: &CompressArgs, builder: CompressBuilder) -> Result<CompressBuilder, Failure> {
+    let Some(path) = &args.blobs else { return Ok(builder) };
+    Ok(builder.blobs(Arc::new(crate::blobs::open(path)?)))
+}
+
+#[cfg(not(feature = "blobs"))]
+fn store(_: &CompressArgs, builder: CompressBuilder) -> Result<CompressBuilder, Failure> {
+    Ok(builder)
 }
 
 fn compress_text(args: &CompressArgs, compressor: &Compress, input: Bytes) -> Result<Outcome, Failure> {
@@ -117,7 +156,7 @@ fn compress_text(args: &CompressArgs, compressor: &Compress, input: Bytes) -> Re
         Err(error) => {
             let mut receipt = unread(args, &input, &error);
             receipt.wire = "text".to_owned();
-            return Ok(Outcome { receipt, body: input, unit: Unit::Text, hint: "" });
+            return Ok(Outcome { receipt, body: input, unit: Unit::Text, model: None, hint: "" });
         }
     };
     let out = compressor.compress_text(text, args.command.as_deref(), Moment::default()).map_err(refused)?;
@@ -126,7 +165,7 @@ fn compress_text(args: &CompressArgs, compressor: &Compress, input: Bytes) -> Re
         true => out.text.into_owned().into(),
         false => input,
     };
-    Ok(Outcome { body, receipt, unit: Unit::Text, hint: "" })
+    Ok(Outcome { body, receipt, unit: Unit::Text, model: None, hint: "" })
 }
 
 /// The receipt of an input that was not worked on.
@@ -150,7 +189,24 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (done, start.elapsed())
 }
 
-fn document(receipt: &CompressReceipt, pretty: bool) -> Result<String, Failure> {
+/// What the input costs before and after.
+fn cost_line(args: &CompressArgs, outcome: &Outcome) -> Result<String, Failure> {
+    let named = args.source.model.as_deref().or(outcome.model.as_deref());
+    let Some(model) = named else {
+        return Err(Failure::usage("--cost needs a model: the request names none, so name one with --model"));
+    };
+    Ok(Market::of(model)?.line(outcome.receipt.tokens_before, outcome.receipt.tokens_after))
+}
+
+fn document(receipt: &CompressReceipt, at: Option<u64>, pretty: bool) -> Result<String, Failure> {
+    if let Some(at) = at {
+        let mut value = serde_json::to_value(receipt).map_err(Failure::failed)?;
+        if let Some(members) = value.as_object_mut() {
+            members.insert("at_ms".to_owned(), at.into());
+        }
+        let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+        return text.map(|text| text + "\n").map_err(Failure::failed);
+    }
     let text = match pretty {
         true => serde_json::to_string_pretty(receipt),
         false => serde_json::to_string(receipt),

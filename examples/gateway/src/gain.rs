@@ -8,6 +8,7 @@ use omniroute_compress::gain::{By, Gain, JsonLines};
 
 use crate::exit::{Failure, Written, note, write_out};
 use crate::input;
+use crate::money::Market;
 use crate::progress::Progress;
 
 /// Options of `omniroute gain`.
@@ -23,6 +24,9 @@ pub(crate) struct GainArgs {
     /// What the rows of single texts are
     #[arg(long, value_name = "WHAT", default_value = "class", value_parser = rows())]
     by: By,
+    /// Show what the input costs at this model's list prices, with and without compression
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["json", "csv"])]
+    model: Option<String>,
     /// Print one JSON document instead of the tables
     #[arg(long, conflicts_with = "csv")]
     json: bool,
@@ -33,6 +37,7 @@ pub(crate) struct GainArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &GainArgs) -> Result<(), Failure> {
+    let market = args.model.as_deref().map(Market::of).transpose()?;
     let mut progress = Progress::new(true);
     let bytes = input::read(Some(&args.file), false, &mut progress)?;
     progress.working("adding up");
@@ -46,7 +51,7 @@ pub(crate) fn run(args: &GainArgs) -> Result<(), Failure> {
     let data = match (args.json, args.csv) {
         (true, _) => gain.to_json(args.by) + "\n",
         (_, true) => gain.to_csv(args.by),
-        _ => gain.to_table(args.by),
+        _ => gain.to_table(args.by) + &market.map_or(String::new(), |market| market.bill(&gain)),
     };
     if write_out(data.as_bytes())? == Written::All {
         tell(&found, args);

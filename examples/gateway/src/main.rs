@@ -3,6 +3,8 @@
 //! Data goes to standard output and everything else to standard error. Nothing is read but the input, and filter files
 //! as far as the user trusts them; nothing is executed, no configuration is looked for.
 
+#[cfg(feature = "blobs")]
+mod blobs;
 mod cli;
 mod columns;
 mod compress;
@@ -12,6 +14,7 @@ mod free_tiers;
 mod gain;
 mod input;
 mod models;
+mod money;
 mod progress;
 mod providers;
 mod report;
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
         Command::Providers(args) => providers::run(&args),
         Command::Gain(args) => gain::run(&args),
         Command::Rtk(args) => rtk::run(&args),
+        #[cfg(feature = "blobs")]
+        Command::Blobs(args) => blobs::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,8 +1,16 @@
 //! The engines. Each is one file or folder here and one line in [`crate::registry::ENGINES`].
 
+pub(crate) mod ccr;
+pub(crate) mod ionizer;
 pub(crate) mod lite;
+pub(crate) mod read_lifecycle;
+mod reads;
 pub(crate) mod repeat;
+pub(crate) mod responses;
 pub mod rows;
 pub(crate) mod rtk;
 pub(crate) mod session_dedup;
 mod trail;
+
+pub(crate) use reads::newest_reads;
+pub(crate) use trail::is_stub;

@@ -8,7 +8,7 @@ use omniroute_core::{
     SegmentId, SegmentKind, SegmentView, Sources,
 };
 
-use super::trail::{SourceId, Trail, mostly_reference, refers_back};
+use super::trail::{SourceId, Trail, is_stub, mostly_reference, refers_back};
 use crate::config::{ConfigField, Settings};
 use crate::entry::{EngineEntry, Parts};
 use crate::hash::{ByHash, hash};
@@ -103,7 +103,7 @@ impl CompressionEngine for Repeat {
         let segment = view.this();
         let source = seen.trail.settle(view, mostly_reference(view));
         // A source must show its text itself: references never chain.
-        let refers = refers_back(segment.edited_by());
+        let refers = refers_back(segment.edited_by()) || is_stub(segment.edited_by());
         if segment.kind == SegmentKind::ToolResult && !refers && segment.original().len() >= INFO.min_bytes {
             seen.texts.insert(hash(segment.original().as_bytes()), (view.index(), source));
         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use omniroute_core::{
-    BlobId, CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, Replacement, SegmentView,
+    BlobError, BlobId, CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, Replacement,
+    SegmentView,
 };
 
 use crate::config::{ConfigField, Settings};
@@ -91,6 +92,8 @@ impl CompressionEngine for Rtk {
             if kept.is_empty() {
                 match cx.blobs.put(cx.principal, redact(text).as_bytes()) {
                     Ok(id) => kept.push(id),
+                    // Nothing is lost that counts: the marker then names no address.
+                    Err(BlobError::TooLarge { .. }) => return None,
                     Err(error) => failed = Some(error),
                 }
             }

@@ -211,6 +211,11 @@ pub(super) fn refers_back(edited_by: &[&str]) -> bool {
     edited_by.iter().any(|id| matches!(*id, "repeat" | "session-dedup"))
 }
 
+/// Whether a text was replaced by a line that stands for it: nobody may be sent there for its content.
+pub(crate) fn is_stub(edited_by: &[&str]) -> bool {
+    edited_by.iter().any(|id| matches!(*id, "ccr" | "read-lifecycle" | "budget"))
+}
+
 /// Whether the segment is a call that changes a file. Worked out once a call.
 pub(super) fn is_write(call: &Segment<'_>) -> bool {
     let write = |c: &Call| tool_kind(&c.tool) == ToolKind::Write && c.command.as_deref() != Some("view");

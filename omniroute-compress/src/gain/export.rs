@@ -40,7 +40,7 @@ impl Gain {
         ));
         let mut table =
             Table::new(["engine", "texts", "changed", "tokens in", "tokens out", "saved", "share"]);
-        for (engine, sum) in self.engines() {
+        for (engine, sum) in self.engines().filter(|(_, sum)| had_a_say(sum)) {
             let numbers = [sum.seen, sum.changed, sum.tokens_in, sum.tokens_out].map(|n| n.to_string());
             let [seen, changed, tokens_in, tokens_out] = numbers;
             let saved = sum.saved().to_string();
@@ -188,6 +188,12 @@ fn quoted(field: &str) -> String {
     } else {
         field.to_owned()
     }
+}
+
+/// Whether the engine was asked about any text: not one that only works on older turns and was not asked, nor one whose
+/// retrieval tool was not there.
+fn had_a_say(sum: &EngineTotals) -> bool {
+    sum.seen > sum.skips.get("ccr_unreachable").copied().unwrap_or(0)
 }
 
 /// Columns of text: the first to the left, the others to the right.

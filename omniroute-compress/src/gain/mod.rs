@@ -12,6 +12,7 @@
 
 mod event;
 mod export;
+mod money;
 mod receipts;
 mod share;
 mod tally;
@@ -21,6 +22,7 @@ mod texts;
 mod tests;
 
 pub use event::{CommandId, HARNESS_CAP, SavingsEvent, harness_view};
+pub use money::Costs;
 pub use receipts::{BadLine, EngineTotals, JsonLines, RequestTotals};
 pub use share::Share;
 pub use tally::{By, Gain, Row};

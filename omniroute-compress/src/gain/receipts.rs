@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use omniroute_core::{CompressReceipt, DEFAULT_MAX_BYTES, Doc, Kind, NodeId};
 
 use super::event::signed;
+use super::money::Size;
 use super::share::Share;
 use super::tally::Gain;
 use super::texts;
@@ -92,6 +93,8 @@ pub(super) struct Requests {
     pub(super) engines: BTreeMap<String, EngineTotals>,
     /// Saved tenths of a percent, one a request, in order.
     pub(super) shares: Vec<i64>,
+    /// Sizes of requests, in order.
+    pub(super) sizes: Vec<Size>,
 }
 
 /// A line of a receipts file that could not be read.
@@ -126,6 +129,7 @@ impl Gain {
             exact: receipt.counter.exact,
             tokens: [receipt.tokens_before, receipt.tokens_after],
             bytes: [receipt.bytes_before, receipt.bytes_after],
+            at: None,
             steps: Vec::new(),
         };
         for step in &receipt.steps {
@@ -205,12 +209,19 @@ impl Gain {
         sorted.get(rank.saturating_sub(1)).copied()
     }
 
+    pub(super) fn sizes(&self) -> &[Size] {
+        &self.requests.sizes
+    }
+
     fn take(&mut self, reading: Reading) {
         if reading.is_text && !reading.skipped {
             self.add(&texts::event(reading.tokens, reading.bytes, reading.exact, &reading.steps));
         }
         let ([before, after], [bytes_before, bytes_after]) = (reading.tokens, reading.bytes);
-        let Requests { totals, engines, shares } = &mut self.requests;
+        let Requests { totals, engines, shares, sizes } = &mut self.requests;
+        if !reading.is_text {
+            sizes.push(Size { tokens: reading.tokens, at: reading.at });
+        }
         totals.count += 1;
         totals.applied += u64::from(reading.applied);
         totals.skipped += u64::from(reading.skipped);
@@ -247,6 +258,8 @@ struct Reading {
     exact: bool,
     tokens: [u64; 2],
     bytes: [u64; 2],
+    /// When the request was sent, if whoever wrote the receipt said so.
+    at: Option<u64>,
     steps: Vec<(String, EngineTotals)>,
 }
 
@@ -294,6 +307,7 @@ impl Reading {
             exact: flag(counter.and_then(|counter| field(counter, "exact"))),
             tokens: [need("tokens_before")?, need("tokens_after")?],
             bytes: ["bytes_before", "bytes_after"].map(|name| number(root, name).unwrap_or(0)),
+            at: number(root, "at_ms"),
             steps,
         })
     }

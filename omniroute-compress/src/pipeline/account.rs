@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use omniroute_core::{CompressReceipt, Dropped, EditLog, StepReceipt, Transcript};
 
+use super::fit::BUDGET;
 use crate::plan::Steps;
 use crate::result::SegmentResult;
 
@@ -18,6 +19,12 @@ pub(super) fn totals(
         let mut step = StepReceipt::default();
         step.engine = engine.info().id.to_owned();
         step.version = engine.info().version;
+        receipt.steps.push(step);
+    }
+    if results.iter().any(|result| result.steps.len() > steps.engines.len()) {
+        let mut step = StepReceipt::default();
+        step.engine = BUDGET.to_owned();
+        step.version = 1;
         receipt.steps.push(step);
     }
     for (segment, result) in transcript.segments().iter().zip(results) {

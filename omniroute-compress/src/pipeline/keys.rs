@@ -6,14 +6,23 @@ use sha2::{Digest, Sha256};
 use super::is_chained;
 use crate::memo::Key;
 
-/// Start of every key: tenant, plan, counter, wire, session (engines are told it). Two tenants never share a key.
-pub(super) fn seed(request: &ChatRequest, fingerprint: &[u8; 32], continues: bool) -> Key {
+/// Start of every key: tenant, plan, counter, wire, session (engines are told it), whether the model can fetch what
+/// is left out. Two tenants never share a key.
+pub(super) fn seed(request: &ChatRequest, fingerprint: &[u8; 32], continues: bool, reachable: bool) -> Key {
     let mut hash = Sha256::new();
     field(&mut hash, request.principal().as_str().as_bytes());
     field(&mut hash, fingerprint);
     field(&mut hash, request.wire().id().as_bytes());
     field(&mut hash, request.session().map_or("", |s| s.as_str()).as_bytes());
-    hash.update([u8::from(continues)]);
+    hash.update([u8::from(continues), u8::from(reachable)]);
+    hash.finalize().into()
+}
+
+/// A start of keys from another one and a digest.
+pub(super) fn join(seed: &Key, digest: &Key) -> Key {
+    let mut hash = Sha256::new();
+    hash.update(seed);
+    hash.update(digest);
     hash.finalize().into()
 }
 
@@ -58,7 +67,7 @@ fn link(hash: &mut Sha256, segment: &Segment<'_>) {
 }
 
 /// Length first, so that two fields cannot run into each other.
-fn field(hash: &mut Sha256, bytes: &[u8]) {
+pub(super) fn field(hash: &mut Sha256, bytes: &[u8]) {
     hash.update((bytes.len() as u64).to_le_bytes());
     hash.update(bytes);
 }
@@ -88,7 +97,7 @@ mod tests {
         let body = r#"{"messages":[{"role":"user","content":"hi"}]}"#;
         let request = ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap();
         let named = |name: &str| request.clone().with_session(SessionId::new(name));
-        let key = |request: &ChatRequest| seed(request, &[0; 32], false);
+        let key = |request: &ChatRequest| seed(request, &[0; 32], false, false);
         assert_eq!(key(&named("a")), key(&named("a")));
         assert_ne!(key(&named("a")), key(&named("b")));
         assert_ne!(key(&named("a")), key(&request));

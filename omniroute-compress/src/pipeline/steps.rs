@@ -1,6 +1,7 @@
 //! Runs the steps of a plan on one text after the other.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -9,23 +10,26 @@ use omniroute_core::{
     SegmentKind, SegmentLog, SegmentView, Tokenizer, Transcript,
 };
 
+use super::epoch::Pin;
+use super::fit::BUDGET;
 use super::keys::sha256_hex;
 use crate::memo::{Memories, Slot};
 use crate::plan::Steps;
 use crate::result::{SegmentResult, Sent, StepOutcome};
-use crate::{guard, marker};
+use crate::{ccr, guard, marker};
 
 /// The engines of a plan with what they remember of the texts so far.
 pub(super) struct Runner<'a> {
     steps: &'a Steps,
     cx: &'a EngineContext<'a>,
+    pins: &'a BTreeMap<usize, Pin>,
     memories: Memories,
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(steps: &'a Steps, cx: &'a EngineContext<'a>) -> Self {
+    pub(super) fn new(steps: &'a Steps, cx: &'a EngineContext<'a>, pins: &'a BTreeMap<usize, Pin>) -> Self {
         let slot = |e: &Arc<dyn CompressionEngine>| e.memory().map_or(Slot::Unused, Slot::Live);
-        Runner { steps, cx, memories: steps.engines.iter().map(slot).collect() }
+        Runner { steps, cx, pins, memories: steps.engines.iter().map(slot).collect() }
     }
 
     /// Takes over the memories of an earlier call; returns how many chained texts they cover.
@@ -52,16 +56,30 @@ impl<'a> Runner<'a> {
         if segment.kind != SegmentKind::ToolResult {
             return out;
         }
+        if let Some(result) =
+            self.pins.get(&index).and_then(|pin| pinned(self.steps, self.cx.tokenizer, segment, pin))
+        {
+            if let Some((sent, segment)) = result.sent.as_ref().zip(transcript.segments_mut().get_mut(index))
+            {
+                segment.set_sent(sent.text.clone(), &sent.edited_by);
+            }
+            return result;
+        }
         let blocked = if segment.frozen.is_some() {
             Some("frozen")
+        } else if is_retrieved(segments, segment) {
+            Some("retrieved")
         } else if marker::contains(segment.original()) {
             Some("already_compressed")
+        } else if self.cx.lossless_only && !segment.rewrites_exactly() {
+            Some("own_escapes")
         } else {
             None
         };
         let mut text = Cow::Borrowed(segment.original());
         let mut tokens = out.tokens_before;
         let mut edited_by = Vec::new();
+        let mut recoverable = Vec::new();
         let mut log = SegmentLog::new(segment.id, String::new(), false);
         for (position, engine) in self.steps.engines.clone().iter().enumerate() {
             let mut outcome = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
@@ -83,6 +101,7 @@ impl<'a> Runner<'a> {
                     outcome.dropped = replacement.dropped;
                     tokens = tokens_out;
                     edited_by.push(engine.info().id);
+                    recoverable.extend(replacement.recoverable);
                     log.push(engine.info().id, replacement.undo);
                     text = Cow::Owned(replacement.text);
                 }
@@ -100,7 +119,7 @@ impl<'a> Runner<'a> {
             }
             log.exact_literal = segment.rewrites_exactly();
             let text: Arc<str> = text.into();
-            let sent = Sent { text: text.clone(), literal, edited_by: edited_by.clone(), log };
+            let sent = Sent { text: text.clone(), literal, edited_by: edited_by.clone(), log, recoverable };
             out.sent = Some(sent);
             if let Some(segment) = transcript.segments_mut().get_mut(index) {
                 segment.set_sent(text, &edited_by);
@@ -121,6 +140,12 @@ impl<'a> Runner<'a> {
     ) -> Result<(Replacement, u32), &'static str> {
         let info = engine.info();
         let segment = upto.last().ok_or("not_applicable")?;
+        if self.cx.lossless_only && info.loss != Loss::Lossless {
+            return Err("lossless_only");
+        }
+        if info.retrieval && !self.cx.reachable {
+            return Err("ccr_unreachable");
+        }
         if text.len() < info.min_bytes {
             return Err("below_min_bytes");
         }
@@ -170,6 +195,58 @@ impl<'a> Runner<'a> {
         }
         segment.raw().len() as u64
     }
+}
+
+/// The result for a text that a rewrite has put into another form; none if its engine has gone.
+pub(super) fn pinned(
+    steps: &Steps,
+    tokenizer: &dyn Tokenizer,
+    segment: &Segment<'_>,
+    pin: &Pin,
+) -> Option<SegmentResult> {
+    let count = steps.engines.len();
+    // Cuts stand behind the engines.
+    let (position, engine) = match pin.engine.as_str() {
+        BUDGET => (count, BUDGET),
+        id => {
+            let position = steps.engines.iter().position(|engine| engine.info().id == id)?;
+            (position, steps.engines.get(position)?.info().id)
+        }
+    };
+    let literal: Arc<str> = segment.literal_for(&pin.text).into();
+    if segment.frozen.is_some() || literal.len() >= segment.raw().len() + 2 {
+        return None;
+    }
+    let mut out = counted(segment, tokenizer);
+    let before = out.tokens_before;
+    out.tokens_after = tokenizer.count(&pin.text);
+    let mut tokens = before;
+    for at in 0..count.max(position + 1) {
+        let mut outcome = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
+        if at == position {
+            tokens = out.tokens_after;
+            (outcome.seen, outcome.changed, outcome.tokens_out) = (true, true, tokens);
+            outcome.dropped = pin.dropped;
+            outcome.techniques = pin.techniques.iter().filter_map(|name| technique(name)).collect();
+        }
+        out.steps.push(outcome);
+    }
+    let mut log = SegmentLog::new(segment.id, sha256_hex(segment.original()), segment.rewrites_exactly());
+    log.push(engine, pin.undo.clone());
+    let text: Arc<str> = pin.text.as_str().into();
+    out.sent = Some(Sent { text, literal, edited_by: vec![engine], log, recoverable: pin.recoverable() });
+    Some(out)
+}
+
+/// Techniques of engines that work at rewrite points, by the name in a record.
+fn technique(name: &str) -> Option<(&'static str, u32)> {
+    ["handle", "superseded", "stale", "cut"].into_iter().find(|known| *known == name).map(|name| (name, 1))
+}
+
+/// Whether a text was fetched with the retrieval tool: the model asked for it as it is.
+fn is_retrieved(segments: &[Segment<'_>], segment: &Segment<'_>) -> bool {
+    let call = segment.call.and_then(|index| segments.get(index));
+    call.and_then(|call| call.tool_name()).is_some_and(|name| ccr::is_tool(&name))
 }
 
 /// Makes a result one that changes nothing.

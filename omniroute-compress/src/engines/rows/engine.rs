@@ -68,6 +68,9 @@ impl CompressionEngine for Rows {
             Ok(encoded) => encoded,
             Err(refusal) => return Ok(Edit::Keep(refusal.code())),
         };
+        if cx.lossless_only && encoded.printer.is_none() {
+            return Ok(Edit::Keep("own_layout")); // only the document could be restored, not its spelling
+        }
         let count = encoded.rows;
         let printer = encoded.printer.map_or_else(|| "-".to_owned(), spell);
         let undo = format!("{} {} {printer}", encoded.block.start, encoded.block.end);

@@ -1,0 +1,82 @@
+//! Money: list prices of a model and the cache of its vendor.
+
+use omniroute_compress::cost::{CachePolicy, PRICES_AS_OF, Price, Prices, Usd, WriteRule};
+use omniroute_compress::gain::Gain;
+
+use crate::exit::Failure;
+
+/// Prices of a model.
+#[derive(Debug, Clone)]
+pub(crate) struct Market {
+    model: String,
+    prices: Prices,
+    cache: CachePolicy,
+}
+
+impl Market {
+    /// The list prices of a model, by its vendor's own name with or without the vendor in front.
+    pub(crate) fn of(model: &str) -> Result<Market, Failure> {
+        let name = model.rsplit('/').next().unwrap_or(model);
+        let Some(prices) = Prices::of_model(name) else {
+            let shown: String = model.chars().take(60).collect();
+            let known: Vec<&str> = Prices::known_models().collect();
+            return Err(Failure::usage(format!(
+                "no prices of {shown:?} are known; known: {}",
+                known.join(", ")
+            )));
+        };
+        let cache = match name.starts_with("claude") {
+            true => CachePolicy::anthropic_5m(),
+            false => CachePolicy::automatic(),
+        };
+        Ok(Market { model: name.to_owned(), prices, cache })
+    }
+
+    /// One line about one request: plain, new to the cache, read from it.
+    pub(crate) fn line(&self, before: u64, after: u64) -> String {
+        let pair = |price: Price| format!("{:.6} -> {:.6} USD", price.of(before), price.of(after));
+        let write = match self.cache.write {
+            WriteRule::Short => self.prices.cache_write,
+            WriteRule::Long => self.prices.cache_write_1h,
+            _ => self.prices.input,
+        };
+        format!(
+            "input: {} uncached, {} new to the cache, {} read from it ({}, list prices of {PRICES_AS_OF})",
+            pair(self.prices.input),
+            pair(write),
+            pair(self.prices.cache_read),
+            self.model
+        )
+    }
+
+    /// Lines about all requests of receipts.
+    pub(crate) fn bill(&self, gain: &Gain) -> String {
+        let costs = gain.costs(&self.prices, &self.cache);
+        let pair = |[before, after]: [Usd; 2]| format!("{before:.4} -> {after:.4} USD");
+        format!(
+            "input at the list prices of {} ({PRICES_AS_OF}): {} uncached, {} with its prompt cache, {} cold\n",
+            self.model,
+            pair(costs.uncached),
+            pair(costs.cached),
+            costs.cold
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_request_has_three_prices() {
+        let line = Market::of("anthropic/claude-sonnet-4-5").unwrap().line(1_000_000, 500_000);
+        assert!(
+            line.starts_with(
+                "input: 3.000000 -> 1.500000 USD uncached, 3.750000 -> 1.875000 USD new to the cache, \
+                 0.300000 -> 0.150000 USD read from it (claude-sonnet-4-5, list prices of "
+            ),
+            "{line}"
+        );
+        assert!(Market::of("no-such-model").is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! `read-lifecycle`: an older read of a file that a newer read makes needless becomes a line that says so. At rewrite
+//! points only, and never the latest state of a file.
+//!
+//! Without the retrieval tool only reads go that stand byte for byte in the newer one: nothing is lost then, and the
+//! change can be computed back. With it a newer read of the whole file is enough; the older one can be fetched.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use omniroute_core::{
+    BlobError, CompressionEngine, EngineContext, EngineError, EngineInfo, History, Loss, Replacement,
+    SegmentId, Sources,
+};
+
+use super::reads::{Read, latest, reads};
+use crate::ccr::Handle;
+use crate::config::Settings;
+use crate::entry::{EngineEntry, Parts};
+use crate::marker;
+use crate::redact::redact;
+
+const INFO: EngineInfo = EngineInfo::new("read-lifecycle", Loss::Recoverable)
+    .summary("older reads of a file that a newer one contains become a line; only where the history is rewritten anyway")
+    .priority(25)
+    .targets(&[])
+    .rewrites_history();
+
+/// Shorter reads are not worth a line.
+const MIN_BYTES: usize = 400;
+
+/// Entry in the list of engines.
+pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build);
+
+fn build(_: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
+    Arc::new(ReadLifecycle)
+}
+
+#[derive(Debug)]
+struct ReadLifecycle;
+
+impl CompressionEngine for ReadLifecycle {
+    fn info(&self) -> &EngineInfo {
+        &INFO
+    }
+
+    fn history(&self, past: &mut History<'_, '_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
+        let all = reads(past);
+        let newest = latest(&all);
+        let segments = past.segments();
+        // Searching is paid by the bytes of all reads: one long file that was read often in parts ends it.
+        let length = |read: &Read| segments.get(read.index).map_or(0, |s| s.original().len());
+        let mut budget = 8 * all.iter().map(length).sum::<usize>();
+        for read in &all {
+            let Some(Some(old)) = past.is_open(read.index).then(|| segments.get(read.index)) else {
+                continue;
+            };
+            let newer: Vec<&Read> =
+                newest.get(read.path.as_str()).into_iter().flatten().flatten().copied().collect();
+            let newer: Vec<&Read> = newer.into_iter().filter(|newer| newer.index > read.index).collect();
+            if newer.is_empty() {
+                continue;
+            }
+            let text = old.original();
+            if text.len() < MIN_BYTES || marker::contains(text) {
+                continue;
+            }
+            let path = shown(&read.path);
+            let lines = text.lines().count();
+            let mut contained = None;
+            for new in newer.iter().filter_map(|newer| segments.get(newer.index)) {
+                let cost = text.len() + new.original().len();
+                if text.len() <= new.original().len() && cost <= budget {
+                    budget -= cost;
+                    contained = contained.or_else(|| Some((new, find(text, new.original())?)));
+                }
+            }
+            if let Some((new, at)) = contained {
+                let line = format!("[older read of {path}, {lines} lines: superseded by a later read below]");
+                let id = new.id;
+                let undo = format!("{} {} {} {at} {}", id.message, id.block, id.part, text.len());
+                let mut out = Replacement::new(line).undo(undo);
+                out.techniques.push(("superseded", 1));
+                past.replace(INFO.id, read.index, out);
+                continue;
+            }
+            if !cx.reachable
+                || cx.lossless_only
+                || !newer.iter().any(|newer| newer.whole)
+                || matches!(redact(text), Cow::Owned(_))
+            {
+                continue;
+            }
+            let id = match cx.blobs.put(cx.principal, text.as_bytes()) {
+                Ok(id) => id,
+                Err(BlobError::TooLarge { .. }) => continue,
+                Err(error) => return Err(EngineError::new("blob_store", error.to_string())),
+            };
+            let handle = Handle::new(id, text);
+            let line =
+                format!("[older read of {path}, {lines} lines: superseded by a later read below]\n{handle}");
+            let mut out = Replacement::new(line);
+            out.techniques.push(("stale", 1));
+            out.dropped.bytes = text.len().saturating_sub(out.text.len()) as u64;
+            out.dropped.recoverable_bytes = out.dropped.bytes;
+            out.recoverable = vec![id];
+            past.replace(INFO.id, read.index, out);
+        }
+        Ok(())
+    }
+
+    fn undo(&self, _after: &str, undo: &str, sources: &dyn Sources) -> Option<String> {
+        let mut numbers = undo.split(' ').map(|n| n.parse::<u32>().ok());
+        let id = SegmentId { message: numbers.next()??, block: numbers.next()??, part: numbers.next()?? };
+        let (at, length) = (numbers.next()?? as usize, numbers.next()?? as usize);
+        let text = sources.original(id)?;
+        text.get(at..at.checked_add(length)?).map(str::to_owned)
+    }
+}
+
+/// Where `old` stands in `new`, from the start of a line to the end of one.
+fn find(old: &str, new: &str) -> Option<usize> {
+    let (old_bytes, new_bytes) = (old.as_bytes(), new.as_bytes());
+    let starts = |at: usize| at == 0 || new_bytes.get(at - 1) == Some(&b'\n');
+    let ends = |end: usize| old.ends_with('\n') || matches!(new_bytes.get(end), None | Some(b'\n' | b'\r'));
+    // A few places are enough; a text that repeats itself endlessly is left alone.
+    memchr::memmem::find_iter(new_bytes, old_bytes).take(16).find(|at| starts(*at) && ends(at + old.len()))
+}
+
+/// A path for a line of ours: one line, without brackets, at most 80 characters.
+fn shown(path: &str) -> String {
+    path.chars().map(|c| if c.is_control() || matches!(c, '[' | ']') { ' ' } else { c }).take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_text_is_found_on_whole_lines_only() {
+        for (old, new, at) in [
+            ("a\nb", "a\nb\nc", Some(0)),
+            ("b\nc", "a\nb\nc", Some(2)),
+            ("b\n", "a\nb\nc", Some(2)),
+            ("b", "ab\nbc\nb", Some(6)),
+            ("b\nc", "a\nb\ncd", None),
+            ("x", "a", None),
+        ] {
+            assert_eq!(find(old, new), at, "{old:?} in {new:?}");
+        }
+    }
+}
