@@ -16,6 +16,7 @@ mod ids;
 mod model_facts;
 mod outcome;
 mod permit;
+mod provider;
 mod receipt;
 mod request;
 pub mod route;
@@ -48,6 +49,7 @@ pub use ids::{Principal, SessionId};
 pub use model_facts::{Capabilities, Capability, Cost, ModelFact, ModelFacts, Usage, Usd};
 pub use outcome::{LimitSeen, Outcome, Spend, Unit};
 pub use permit::{Grant, Permit, PermitId, PermitSink, Purpose};
+pub use provider::{CallContext, ChatBody, ChatResponse, EventStream, Provider};
 pub use receipt::{
     Added, AddedBytes, CompressReceipt, CounterInfo, Dropped, EditLog, EditStep, KindTotals, MemoUse, Place,
     Rewritten, SegmentLog, Skip, StepReceipt,

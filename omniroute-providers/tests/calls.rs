@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
+use omniroute_core::ChatBody;
 use omniroute_core::{ChatRequest, FailureKind, Phase, Scope, wire};
 use omniroute_providers::credentials::{Fixed, Held, KeyRing, RingOrder};
-use omniroute_providers::{
-    AuthKind, Call, Catalog, ChatBody, HttpProvider, Surface, Timeouts, Upload, WireId,
-};
+use omniroute_providers::{AuthKind, Call, Catalog, HttpProvider, Surface, Timeouts, Upload, WireId};
 use scripted::{NOW, Step, Vendor, env, run};
 
 const VALUES: &[(&str, &str)] = &[

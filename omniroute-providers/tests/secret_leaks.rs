@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
+use omniroute_core::ChatBody;
 use omniroute_core::{ChatRequest, UnixMs, wire};
 use omniroute_providers::credentials::{
     Callback, CredentialSource, Fixed, Grant, Held, KeyRing, MemoryTokens, OAuthClient, OAuthSource,
     RingOrder, TokenSet,
 };
-use omniroute_providers::{Call, Catalog, ChatBody, Dialect, HttpProvider, Scene, Secret, classify};
+use omniroute_providers::{Call, Catalog, Dialect, HttpProvider, Scene, Secret, classify};
 use scripted::{Step, Vendor, env, run};
 
 /// Of no known shape, with characters that addresses and JSON write in another way.

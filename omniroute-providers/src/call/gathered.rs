@@ -7,7 +7,7 @@ use omniroute_core::wire::{Wire, WireError};
 use omniroute_core::{Doc, Failure, Patch};
 
 use super::steps::{refused, unreadable};
-use super::stream::EventStream;
+use omniroute_core::EventStream;
 
 /// The same request, streamed.
 ///

@@ -7,14 +7,14 @@ use http::{HeaderMap, Request};
 use omniroute_core::hub::WriteContext;
 use omniroute_core::wire::{Wire, WireError, translate};
 use omniroute_core::{
-    Body, ChatRequest, Diagnostic, Doc, Env, Failure, FailureKind, Mono, Phase, ProviderId,
+    Body, CallContext, ChatBody, ChatRequest, ChatResponse, Diagnostic, Doc, Env, EventStream, Failure,
+    FailureKind, Mono, Phase, Provider, ProviderId,
 };
 
-use super::answer::{ChatBody, ChatResponse};
 use super::clocked::{Limit, Timeouts, What};
 use super::gathered;
 use super::steps::{classify_or_shape, gather, no_credential, not_made, pass_headers, refused, unreadable};
-use super::stream::{EventStream, Parts};
+use super::stream::{Parts, items};
 use super::wires::wire_of;
 use crate::catalog::Catalog;
 use crate::classify::{Dialect, Scene, classify, classify_error, classify_transport, limits_seen};
@@ -213,10 +213,22 @@ impl HttpProvider {
         let exchange = inner.exchange(env, call, stream, &make).await?;
         let mut response = inner.answer(env, call, stream, exchange, written.notes).await?;
         if let (ChatBody::Stream(items), false) = (&mut response.body, wanted) {
-            let items = std::mem::replace(items, EventStream::empty());
+            let items = std::mem::replace(items, EventStream::new(futures::stream::empty()));
             response.body = ChatBody::Whole(gathered::whole(items, inner.format).await?);
         }
         Ok(response)
+    }
+}
+
+#[async_trait::async_trait]
+impl Provider for HttpProvider {
+    fn id(&self) -> &ProviderId {
+        HttpProvider::id(self)
+    }
+
+    async fn chat(&self, request: &ChatRequest, cx: CallContext<'_>) -> Result<ChatResponse, Failure> {
+        let call = Call { model: cx.model, deadline: cx.deadline, context: cx.write, headers: cx.headers };
+        HttpProvider::chat(self, cx.env, request, &call).await
     }
 }
 
@@ -329,7 +341,7 @@ impl Inner {
             .map(|id| redactor.clean(id));
         let reader = if stream { self.format.stream_reader() } else { None };
         let body = match reader {
-            Some(reader) => ChatBody::Stream(EventStream::new(Parts {
+            Some(reader) => ChatBody::Stream(items(Parts {
                 body,
                 reader,
                 clock: Arc::clone(&env.clock),
@@ -367,7 +379,10 @@ impl Inner {
             }
         };
         self.credentials.heard(&held, None, now);
-        Ok(ChatResponse { wire: self.format, limits, notes, request_id, resent, body })
+        let mut response = ChatResponse::new(self.format, body);
+        (response.limits, response.notes) = (limits, notes);
+        (response.request_id, response.resent) = (request_id, resent);
+        Ok(response)
     }
 
     /// A success has to be an answer.

@@ -1,41 +1,18 @@
 //! A streamed answer: pieces in, items out, time limits and errors in between.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures::{Stream, StreamExt};
+use futures::StreamExt;
 use http::HeaderMap;
 use omniroute_core::hub::{Event, StreamItem};
 use omniroute_core::wire::StreamReader;
-use omniroute_core::{Body, Clock, Failure, Mono, Phase};
+use omniroute_core::{Body, Clock, EventStream, Failure, Mono, Phase};
 
 use super::clocked::{Limit, Timeouts, What};
 use crate::classify::{Dialect, Scene, classify_error, classify_transport};
 use crate::redact::Redactor;
-
-type Items = Pin<Box<dyn Stream<Item = Result<StreamItem, Failure>> + Send>>;
-
-/// Items of a streamed answer. The last one is `Err` unless the answer is complete; nothing follows it. Dropping it
-/// ends the call at the vendor.
-pub struct EventStream(Items);
-
-impl fmt::Debug for EventStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EventStream(..)")
-    }
-}
-
-impl Stream for EventStream {
-    type Item = Result<StreamItem, Failure>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.as_mut().poll_next(cx)
-    }
-}
 
 /// What a stream is made of.
 pub(crate) struct Parts {
@@ -60,25 +37,19 @@ struct State {
     ended: bool,
 }
 
-impl EventStream {
-    /// No items.
-    pub(crate) fn empty() -> Self {
-        EventStream(Box::pin(futures::stream::empty()))
-    }
-
-    pub(crate) fn new(parts: Parts) -> Self {
-        let now = parts.clock.now().mono;
-        let state =
-            State { parts, ready: VecDeque::new(), opened: now, useful: now, content: false, ended: false };
-        EventStream(Box::pin(futures::stream::unfold(Some(state), |state| async move {
-            let mut state = state?;
-            match state.next().await {
-                None => None,
-                Some(Ok(item)) => Some((Ok(item), Some(state))),
-                Some(Err(failure)) => Some((Err(failure), None)), // the body is dropped here
-            }
-        })))
-    }
+/// The items of a streamed answer.
+pub(crate) fn items(parts: Parts) -> EventStream {
+    let now = parts.clock.now().mono;
+    let state =
+        State { parts, ready: VecDeque::new(), opened: now, useful: now, content: false, ended: false };
+    EventStream::new(futures::stream::unfold(Some(state), |state| async move {
+        let mut state = state?;
+        match state.next().await {
+            None => None,
+            Some(Ok(item)) => Some((Ok(item), Some(state))),
+            Some(Err(failure)) => Some((Err(failure), None)), // the body is dropped here
+        }
+    }))
 }
 
 impl State {

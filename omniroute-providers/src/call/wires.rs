@@ -11,6 +11,8 @@ pub(crate) fn wire_of(id: WireId) -> Option<Wire> {
         WireId::OpenaiResponses => Some(wire::OPENAI_RESPONSES),
         WireId::AnthropicMessages => Some(wire::ANTHROPIC),
         WireId::Gemini => Some(wire::GEMINI),
+        WireId::Cohere => Some(crate::wires::COHERE),
+        WireId::Ollama => Some(crate::wires::OLLAMA),
         _ => None,
     }
 }
