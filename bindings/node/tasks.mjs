@@ -95,12 +95,35 @@ function packages(profile, features = []) {
   const platform = join(stage, "platform");
   for (const folder of [main, platform, out]) mkdirSync(folder, { recursive: true });
   for (const part of ["package.json", "README.md", "lib"]) copy(part, HERE, main);
+  bundle(join(main, "lib"));
   for (const folder of [main, platform]) copy("LICENSE", ROOT, folder);
   cpSync(library(profile, features), join(platform, "omniroute.node"));
   writeFileSync(join(platform, "package.json"), `${JSON.stringify(platformManifest(), null, 2)}\n`);
   writeFileSync(join(platform, "README.md"), `${platformManifest().description}\n`);
   for (const folder of [main, platform]) npm(["pack", "--silent", "--pack-destination", out], folder, "ignore");
   return { main: join(out, `${MAIN.name}-${MAIN.version}.tgz`), platform: join(out, `${PLATFORM}-${MAIN.version}.tgz`) };
+}
+
+/**
+ * Puts what the package always needs into its first file: each further file costs the host about half a millisecond of
+ * import. The other files give the same objects.
+ */
+function bundle(folder) {
+  const first = "index.cjs";
+  const parts = ["native.cjs", "errors.cjs", "results.cjs", "messages.cjs", "compressor.cjs", first];
+  const wrapped = parts.map((part) => {
+    const source = readFileSync(join(folder, part), "utf8");
+    return `parts["./${part}"] = (module, require) => {\n${source}\nreturn module.exports;\n};\n`;
+  });
+  const load =
+    "const made = {};\n" +
+    "const load = (name) => (made[name] ??= parts[name]({ exports: {} }, (n) => (n in parts ? load(n) : require(n))));\n";
+  const given = `module.exports = load("./${first}");\nmodule.exports[Symbol.for("omniroute.parts")] = made;\n`;
+  writeFileSync(join(folder, first), `"use strict";\nconst parts = {};\n${wrapped.join("")}${load}${given}`);
+  for (const part of parts.filter((part) => part !== first)) {
+    const same = `require("./${first}")[Symbol.for("omniroute.parts")]["./${part}"]`;
+    writeFileSync(join(folder, part), `"use strict";\nmodule.exports = ${same};\n`);
+  }
 }
 
 function platformManifest() {

@@ -11,8 +11,10 @@ module.exports = load();
 function load() {
   const named = process.env.OMNIROUTE_NATIVE;
   if (named) return require(named);
-  const beside = `${__dirname}/omniroute.node`;
-  const place = existsSync(beside) ? beside : packageOf(process.platform, process.arch);
+  const name = packageOf(process.platform, process.arch);
+  // Where installers put it; the host's own search takes longer.
+  const known = [`${__dirname}/omniroute.node`, `${__dirname}/../../${name}/omniroute.node`];
+  const place = known.find(existsSync) ?? name;
   try {
     return require(place);
   } catch (error) {
