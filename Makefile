@@ -103,6 +103,7 @@ bless:
 new-engine:
 	@test -n "$(NAME)" || { echo "say NAME=the-name"; exit 2; }
 	python3 .ci/new_engine.py "$(NAME)"
+	$(CARGO) fmt -p omniroute-compress
 
 new-filter:
 	@test -n "$(NAME)" || { echo "say NAME=the-name"; exit 2; }

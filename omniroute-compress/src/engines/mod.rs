@@ -10,6 +10,8 @@ pub(crate) mod responses;
 pub mod rows;
 pub(crate) mod rtk;
 pub(crate) mod session_dedup;
+#[cfg(test)]
+mod template;
 mod trail;
 
 pub(crate) use reads::newest_reads;
