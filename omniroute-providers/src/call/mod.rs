@@ -1,6 +1,10 @@
 //! Calls of a provider over the host's HTTP: one implementation, driven by the catalogue.
 
+mod answer;
+mod body;
 mod clocked;
+mod count;
+mod exchange;
 mod gathered;
 mod provider;
 #[cfg(feature = "sigv4")]

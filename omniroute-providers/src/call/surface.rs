@@ -6,12 +6,14 @@ use http::{Method, Request, Uri};
 use omniroute_core::wire::read;
 use omniroute_core::{Doc, Env, Failure, FailureKind, LimitSeen, Phase};
 
-use super::provider::{Call, Exchange, HttpProvider};
+use super::count;
+use super::exchange::Exchange;
+use super::provider::{Call, HttpProvider};
 use super::steps::{gather, unreadable};
 use crate::classify::{Scene, classify, classify_transport, limits_seen};
 use crate::credentials::Held;
 use crate::data::{Kind, ProviderRow, WireId};
-use crate::prepare::{PrepareError, Settings, prepare};
+use crate::prepare::{PrepareError, Settings, is_vertex, prepare};
 
 /// Longest answer, in bytes.
 const LONGEST: usize = 64 << 20;
@@ -94,8 +96,10 @@ impl Surface {
             (WireId::Cohere, Surface::Models) => "/v1/models",
             (WireId::Ollama, Surface::Embeddings) => "/api/embed",
             (WireId::Ollama, Surface::Models) => "/api/tags",
+            (WireId::Gemini, Surface::Models) => "/models",
             (WireId::Gemini, Surface::Embeddings) => ":embedContent",
             (WireId::Gemini, Surface::CountTokens) => ":countTokens",
+            (WireId::BedrockConverse, Surface::CountTokens) => "/count-tokens",
             (WireId::AnthropicMessages, Surface::CountTokens) => "/messages/count_tokens",
             (WireId::AnthropicMessages, Surface::Models) => "/models",
             (WireId::OpenaiChat | WireId::OpenaiResponses, surface) => match surface {
@@ -158,7 +162,15 @@ impl HttpProvider {
         let inner = &*self.inner;
         let row = inner.row()?;
         let offered = surface.kind().is_none_or(|kind| row.kinds.contains(&kind));
-        let path = surface.path(inner.wire).filter(|_| offered).ok_or_else(|| no_surface(&row, surface))?;
+        // Google's cloud lists no models beside a project's chat, and counts those of other vendors elsewhere.
+        let cloud = is_vertex(&row)
+            && match surface {
+                Surface::Models => true,
+                Surface::CountTokens => inner.wire != WireId::Gemini,
+                _ => false,
+            };
+        let path = surface.path(inner.wire).filter(|_| offered && !cloud);
+        let path = path.ok_or_else(|| no_surface(&row, surface))?;
         let make = |held: &Held, values: &[(&str, &str)]| -> Result<Request<Bytes>, PrepareError> {
             let settings = Settings {
                 model: if call.model.is_empty() { "-" } else { call.model },
@@ -168,9 +180,12 @@ impl HttpProvider {
                 ..inner.settings()
             };
             let mut request = prepare(&row, &settings, upload.body.clone())?;
-            if let Some(uri) = address(request.uri(), inner.wire, path) {
-                *request.uri_mut() = uri;
-            }
+            *request.uri_mut() =
+                address(request.uri(), inner.wire, path).ok_or_else(|| PrepareError::BadSetting {
+                    provider: row.id.to_string(),
+                    name: "base_url".to_owned(),
+                    rule: "an address that other services stand beside",
+                })?;
             if surface == Surface::Models {
                 *request.method_mut() = Method::GET;
                 *request.body_mut() = Bytes::new();
@@ -241,11 +256,14 @@ impl HttpProvider {
     /// # Errors
     /// As [`HttpProvider::pass`]; `unsupported` if the wire does not count.
     pub async fn count_tokens(&self, env: &Env, body: Bytes, call: &Call<'_>) -> Result<u64, Failure> {
+        let vertex = is_vertex(&self.inner.row()?);
+        let body = count::body(body, self.inner.wire, call.model, vertex)?;
         let passed = self.pass(env, Surface::CountTokens, Upload::json(body), call).await?;
         let wrong = || unreadable("bad_reply", "the answer names no count of tokens");
         let doc = Doc::parse(passed.body).map_err(|_| wrong())?;
-        let [anthropic, gemini] = read::pick(&doc, doc.root(), ["input_tokens", "totalTokens"]);
-        read::count(&doc, anthropic.or(gemini)).ok_or_else(wrong)
+        let names = ["input_tokens", "totalTokens", "inputTokens"];
+        let [anthropic, gemini, bedrock] = read::pick(&doc, doc.root(), names);
+        read::count(&doc, anthropic.or(gemini).or(bedrock)).ok_or_else(wrong)
     }
 }
 
@@ -253,10 +271,11 @@ impl HttpProvider {
 fn address(chat: &Uri, wire: WireId, path: &str) -> Option<Uri> {
     let whole = chat.path();
     let base = match wire {
-        WireId::Gemini => {
+        WireId::Gemini if path.starts_with(':') => {
             let (model, _) = whole.rsplit_once(':')?;
             return rebuilt(chat, &format!("{model}{path}"));
         }
+        WireId::Gemini => whole.rsplit_once("/models/").map(|(base, _)| base),
         WireId::OpenaiChat => whole.strip_suffix("/chat/completions"),
         WireId::OpenaiResponses => whole.strip_suffix("/responses"),
         WireId::AnthropicMessages => whole.strip_suffix("/messages"),
@@ -323,6 +342,18 @@ mod tests {
                 WireId::Gemini,
                 ":countTokens",
                 "https://g.example/v1beta/models/m:countTokens",
+            ),
+            (
+                "https://g.example/v1beta/models/m:generateContent",
+                WireId::Gemini,
+                "/models",
+                "https://g.example/v1beta/models",
+            ),
+            (
+                "https://b.example/model/a.b-v1%3A0/converse",
+                WireId::BedrockConverse,
+                "/count-tokens",
+                "https://b.example/model/a.b-v1%3A0/count-tokens",
             ),
             (
                 "https://api.cohere.com/v2/chat",
