@@ -16,6 +16,8 @@ pub mod radar;
 mod redact;
 pub mod report;
 mod suggest;
+#[cfg(any(feature = "transport-reqwest", feature = "clock-tokio"))]
+pub mod transport;
 pub mod wires;
 
 pub use availability::Availability;
