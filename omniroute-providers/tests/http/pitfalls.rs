@@ -108,7 +108,7 @@ fn pitfall_24_an_error_inside_a_success_is_an_error() {
             assert_eq!((failure.phase, asked), (phase, 1));
             let named = (failure.kind, failure.scope);
             assert!(named == (kind, scope) || kind == FailureKind::CreditsExhausted, "{named:?} {error}");
-            assert!(!items.iter().any(|i| i.events.iter().any(|e| matches!(e, Event::Finish { .. }))));
+            assert!(!items.iter().any(|i| i.events.iter().any(|e| matches!(e, Event::Finish))));
         }
         // The whole answer says the same.
         let vendor = Vendor::new([Step::json(200, error)]);
@@ -136,7 +136,7 @@ fn pitfall_26_a_missing_end_mark_after_a_real_end_is_fine() {
     for end in ["data: [DONE]\n\n", "data: [DONE]", "", "data: [DONE]\n\ndata: [DONE]\n\n"] {
         let (items, failure, _) = streamed(whole(&format!("{CONTENT}{STOP}{end}")));
         assert_eq!(failure, None, "{end:?}");
-        let ends = items.iter().flat_map(|i| &i.events).filter(|e| matches!(e, Event::Finish { .. })).count();
+        let ends = items.iter().flat_map(|i| &i.events).filter(|e| matches!(e, Event::Finish)).count();
         assert_eq!(ends, 1, "{end:?}");
     }
     // A vendor that says the end and keeps the line open does not keep the caller waiting for more than a limit.

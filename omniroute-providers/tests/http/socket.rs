@@ -90,7 +90,7 @@ fn read_head(reader: &mut impl BufRead) -> Option<Response<()>> {
 }
 
 /// `None`: cut.
-fn read_chunks(reader: &mut (impl BufRead + Read), pieces: &mpsc::UnboundedSender<Piece>) -> Option<()> {
+fn read_chunks(reader: &mut impl BufRead, pieces: &mpsc::UnboundedSender<Piece>) -> Option<()> {
     let mut line = String::new();
     loop {
         line.clear();
