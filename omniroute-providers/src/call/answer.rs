@@ -29,9 +29,10 @@ impl Inner {
         call: &Call<'_>,
         stream: bool,
         exchange: Exchange,
-        notes: Vec<Diagnostic>,
+        mut notes: Vec<Diagnostic>,
     ) -> Result<ChatResponse, Failure> {
-        let Exchange { response, redactor, held, sent, resent, limit } = exchange;
+        let Exchange { response, redactor, held, sent, resent, changed, limit } = exchange;
+        notes.extend(changed);
         let (head, body) = response.into_parts();
         let now = env.clock.now().wall;
         let limits = limits_seen(&head.headers, self.dialect, now);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::HeaderMap;
 use omniroute_core::hub::WriteContext;
 use omniroute_core::wire::{Wire, translate};
@@ -12,7 +13,10 @@ use omniroute_core::{
 
 use super::body;
 use super::clocked::Timeouts;
+use super::correct::{self, Correction};
+use super::exchange::Sending;
 use super::gathered;
+use super::lessons::Lessons;
 use super::steps::refused;
 use super::wires::wire_of;
 use crate::catalog::Catalog;
@@ -37,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) values: Vec<(String, String)>,
     pub(crate) credentials: Arc<dyn CredentialSource>,
     pub(crate) timeouts: Timeouts,
+    pub(crate) lessons: Option<Arc<dyn Lessons>>,
     pub(crate) format: Wire,
 }
 
@@ -50,6 +55,7 @@ pub struct ProviderBuilder {
     values: Vec<(String, String)>,
     credentials: Arc<dyn CredentialSource>,
     timeouts: Timeouts,
+    lessons: Option<Arc<dyn Lessons>>,
 }
 
 /// One call.
@@ -111,6 +117,13 @@ impl ProviderBuilder {
         self
     }
 
+    /// Where habits of the host are kept for a day, so that a request is right at once the next time; default nowhere.
+    #[must_use]
+    pub fn lessons(mut self, lessons: Arc<dyn Lessons>) -> Self {
+        self.lessons = Some(lessons);
+        self
+    }
+
     /// The provider.
     ///
     /// # Errors
@@ -135,6 +148,7 @@ impl ProviderBuilder {
             values: self.values,
             credentials: self.credentials,
             timeouts: self.timeouts,
+            lessons: self.lessons,
             format,
         };
         Ok(HttpProvider { inner: Arc::new(inner) })
@@ -152,6 +166,7 @@ impl HttpProvider {
             values: Vec::new(),
             credentials: Arc::new(Fixed(Held::Nothing)),
             timeouts: Timeouts::default(),
+            lessons: None,
         }
     }
 
@@ -168,8 +183,9 @@ impl HttpProvider {
     /// One attempt of a chat call, whole or streamed as the request says.
     ///
     /// # Behavior
-    /// - Never sleeps and never tries again, but for one thing: after a 401 the credential source is asked once for
-    ///   another credential, and if it gives one the same request is sent again at once.
+    /// - Never sleeps, and sends again at once and once only where the refusal says what helps: after a 401 with
+    ///   another credential, if the source has one; after a 400 that names it with another name of the output limit,
+    ///   without a parameter, or without reasoning whose signatures are not accepted. Each change is noted.
     /// - Dropping the future, or the stream of the answer, ends the call at the vendor.
     /// - Where the row streams only, a whole answer is put together from the stream.
     /// - A whole answer is checked: an error inside a success and an empty answer are failures.
@@ -196,17 +212,25 @@ impl HttpProvider {
             written.body = body::with_stream(written.body, inner.wire, stream)?;
         }
         written.body = body::for_cloud(written.body, &row, inner.wire)?;
+        for lesson in inner.lessons.iter().flat_map(|l| l.known(call.model, env.clock.now().wall)) {
+            if let Some((body, note)) = correct::apply(Correction::Lesson(lesson), &written.body, inner.wire)
+            {
+                written.body = body;
+                written.notes.push(note);
+            }
+        }
         let settings = Settings { model: call.model, stream, ..inner.settings() };
-        let make = |held: &Held, values: &[(&str, &str)]| {
+        let make = |held: &Held, values: &[(&str, &str)], body: &Bytes| {
             let settings = Settings {
                 values,
                 base_url: inner.base_url.as_deref(),
                 credential: held.as_credential(),
                 ..settings.clone()
             };
-            prepare(&row, &settings, written.body.clone())
+            prepare(&row, &settings, body.clone())
         };
-        let exchange = inner.exchange(env, call, stream, &make).await?;
+        let sending = Sending { body: written.body, stream, correct: true };
+        let exchange = inner.exchange(env, call, sending, &make).await?;
         let mut response = inner.answer(env, call, stream, exchange, written.notes).await?;
         if let (ChatBody::Stream(items), false) = (&mut response.body, wanted) {
             let items = std::mem::replace(items, EventStream::new(futures::stream::empty()));

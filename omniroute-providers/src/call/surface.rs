@@ -7,7 +7,7 @@ use omniroute_core::wire::read;
 use omniroute_core::{Doc, Env, Failure, FailureKind, LimitSeen, Phase};
 
 use super::count;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Sending};
 use super::provider::{Call, HttpProvider};
 use super::steps::{gather, unreadable};
 use crate::classify::{Scene, classify, classify_transport, limits_seen};
@@ -171,36 +171,38 @@ impl HttpProvider {
             };
         let path = surface.path(inner.wire).filter(|_| offered && !cloud);
         let path = path.ok_or_else(|| no_surface(&row, surface))?;
-        let make = |held: &Held, values: &[(&str, &str)]| -> Result<Request<Bytes>, PrepareError> {
-            let settings = Settings {
-                model: if call.model.is_empty() { "-" } else { call.model },
-                values,
-                base_url: inner.base_url.as_deref(),
-                credential: held.as_credential(),
-                ..inner.settings()
-            };
-            let mut request = prepare(&row, &settings, upload.body.clone())?;
-            *request.uri_mut() =
-                address(request.uri(), inner.wire, path).ok_or_else(|| PrepareError::BadSetting {
-                    provider: row.id.to_string(),
-                    name: "base_url".to_owned(),
-                    rule: "an address that other services stand beside",
-                })?;
-            if surface == Surface::Models {
-                *request.method_mut() = Method::GET;
-                *request.body_mut() = Bytes::new();
-                request.headers_mut().remove(CONTENT_TYPE);
-                let listed = row.models_url.as_deref().and_then(|url| Uri::try_from(url).ok());
-                // Another host would get the key: only the address that was checked counts.
-                if let Some(listed) = listed.filter(|uri| uri.authority() == request.uri().authority()) {
-                    *request.uri_mut() = listed;
+        let make =
+            |held: &Held, values: &[(&str, &str)], body: &Bytes| -> Result<Request<Bytes>, PrepareError> {
+                let settings = Settings {
+                    model: if call.model.is_empty() { "-" } else { call.model },
+                    values,
+                    base_url: inner.base_url.as_deref(),
+                    credential: held.as_credential(),
+                    ..inner.settings()
+                };
+                let mut request = prepare(&row, &settings, body.clone())?;
+                *request.uri_mut() =
+                    address(request.uri(), inner.wire, path).ok_or_else(|| PrepareError::BadSetting {
+                        provider: row.id.to_string(),
+                        name: "base_url".to_owned(),
+                        rule: "an address that other services stand beside",
+                    })?;
+                if surface == Surface::Models {
+                    *request.method_mut() = Method::GET;
+                    *request.body_mut() = Bytes::new();
+                    request.headers_mut().remove(CONTENT_TYPE);
+                    let listed = row.models_url.as_deref().and_then(|url| Uri::try_from(url).ok());
+                    // Another host would get the key: only the address that was checked counts.
+                    if let Some(listed) = listed.filter(|uri| uri.authority() == request.uri().authority()) {
+                        *request.uri_mut() = listed;
+                    }
+                } else if let Some(kind) = &upload.content_type {
+                    request.headers_mut().insert(CONTENT_TYPE, kind.clone());
                 }
-            } else if let Some(kind) = &upload.content_type {
-                request.headers_mut().insert(CONTENT_TYPE, kind.clone());
-            }
-            Ok(request)
-        };
-        let exchange = inner.exchange(env, call, false, &make).await?;
+                Ok(request)
+            };
+        let sending = Sending { body: upload.body.clone(), stream: false, correct: false };
+        let exchange = inner.exchange(env, call, sending, &make).await?;
         let Exchange { response, redactor, held, sent, limit, .. } = exchange;
         let (head, body) = response.into_parts();
         let now = env.clock.now().wall;

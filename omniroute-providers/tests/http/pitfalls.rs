@@ -274,3 +274,120 @@ fn pitfall_41_tokens_of_another_process_are_used_and_kept() {
         expires_at: None
     }));
 }
+
+const WHOLE: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
+
+fn refusal(message: &str) -> Step {
+    let error = serde_json::json!({"error": {"message": message, "type": "invalid_request_error"}});
+    Step::json(400, error.to_string())
+}
+
+#[test]
+fn pitfall_12_foreign_signatures_are_left_out_once() {
+    let claude = r#"{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let provider = HttpProvider::builder(&Catalog::embedded(), "anthropic")
+        .credentials(Fixed(Held::key("KEY-0123456789")))
+        .build()
+        .unwrap();
+    let body = r#"{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"of-another"},{"type":"text","text":"a"}]},{"role":"user","content":"go on"}]}"#;
+    let request = ChatRequest::parse(wire::ANTHROPIC, body).unwrap();
+    let no = || refusal("messages.1.content.0: Invalid `signature` in `thinking` block");
+    let vendor = Vendor::new([no(), Step::json(200, claude)]);
+    let (env, clock) = env(&vendor);
+    let before = clock_reading(&clock);
+    let answer = run(provider.chat(&env, &request, &Call::new("m"))).unwrap().unwrap();
+    assert!(answer.resent && answer.notes.iter().any(|note| note.code == "signature_rectified"));
+    assert_eq!(clock_reading(&clock), before, "nobody slept");
+    let sent = vendor.seen();
+    assert_eq!(sent[0].body(), body);
+    let wanted = body.replace(r#"{"type":"thinking","thinking":"t","signature":"of-another"},"#, "");
+    assert_eq!(sent[1].body(), &wanted, "only the reasoning is gone");
+
+    // Refused again, or refused with nothing to leave out: that is the end.
+    for (steps, body, asked) in [(2, body, 2), (2, wanted.as_str(), 1)] {
+        let vendor = Vendor::new((0..steps).map(|_| no()));
+        let (env, _) = crate::scripted::env(&vendor);
+        let request = ChatRequest::parse(wire::ANTHROPIC, body.to_owned()).unwrap();
+        let failure = run(provider.chat(&env, &request, &Call::new("m"))).unwrap().unwrap_err();
+        assert_eq!((failure.status, vendor.seen().len()), (Some(400), asked));
+    }
+}
+
+fn clock_reading(clock: &omniroute_core::testing::VirtualClock) -> UnixMs {
+    use omniroute_core::Clock;
+    clock.now().wall
+}
+
+#[test]
+fn pitfall_30_a_host_teaches_its_name_of_the_limit() {
+    let lessons = Arc::new(omniroute_providers::MemoryLessons::default());
+    let provider = HttpProvider::builder(&Catalog::embedded(), "openai")
+        .credentials(Fixed(Held::key("KEY-0123456789")))
+        .lessons(lessons)
+        .build()
+        .unwrap();
+    let body = r#"{"model":"my-deployment","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}"#;
+    let request = ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap();
+    let no = || {
+        refusal(
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        )
+    };
+    let ok = || Step::json(200, WHOLE);
+    let vendor = Vendor::new([no(), ok(), ok(), ok(), no(), ok()]);
+    let (env, clock) = env(&vendor);
+    let ask = |model: &str| run(provider.chat(&env, &request, &Call::new(model))).unwrap().unwrap();
+    assert!(ask("my-deployment").resent);
+    assert!(!ask("my-deployment").resent, "the lesson is kept");
+    assert!(!ask("another-model").resent, "for that model only");
+    clock.advance(Duration::from_secs(24 * 3_600));
+    assert!(ask("my-deployment").resent, "for a day only");
+    let named: Vec<bool> = vendor
+        .seen()
+        .iter()
+        .map(|sent| String::from_utf8_lossy(sent.body()).contains("\"max_completion_tokens\":5"))
+        .collect();
+    assert_eq!(named, [false, true, true, false, false, true]);
+
+    // A limit that is too large is not renamed, and a refusal after the change teaches nothing.
+    for (steps, asked) in [
+        (vec![refusal("max_tokens is too large: 5. This model supports at most 4 completion tokens")], 1),
+        (vec![no(), refusal("no")], 2),
+    ] {
+        let vendor = Vendor::new(steps);
+        let (env, _) = crate::scripted::env(&vendor);
+        assert!(run(provider.chat(&env, &request, &Call::new("third"))).unwrap().is_err());
+        assert_eq!(vendor.seen().len(), asked);
+        let vendor = Vendor::new([ok()]);
+        let (env, _) = crate::scripted::env(&vendor);
+        assert!(!run(provider.chat(&env, &request, &Call::new("third"))).unwrap().unwrap().resent);
+        assert!(vendor.seen()[0].body().starts_with(br#"{"model":"third","max_tokens":5"#));
+    }
+}
+
+#[test]
+fn pitfall_31_a_small_limit_is_never_raised() {
+    let body = r#"{"model":"m","max_tokens":1,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"messages":[{"role":"user","content":"hi"}]}"#;
+    let request = ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap();
+    for (row, member) in [("openai", "max_tokens"), ("anthropic", "max_tokens"), ("cohere", "max_tokens")] {
+        let key = Fixed(Held::key("KEY-0123456789"));
+        let provider = HttpProvider::builder(&Catalog::embedded(), row).credentials(key).build().unwrap();
+        let vendor = Vendor::new([Step::json(500, "{}")]);
+        let (env, _) = env(&vendor);
+        assert!(run(provider.chat(&env, &request, &Call::new("m"))).unwrap().is_err());
+        let sent: serde_json::Value = serde_json::from_slice(vendor.seen()[0].body()).unwrap();
+        assert_eq!(sent[member], 1, "{row}");
+    }
+}
+
+#[test]
+fn pitfall_45_numbers_keep_their_digits() {
+    let body = r#"{"model":"m","temperature":0.10,"seed":9007199254740993,"messages":[{"role":"user","content":"hi"}]}"#;
+    let request = ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap();
+    let vendor = Vendor::new([Step::json(200, WHOLE.replace("\"created\":1", "\"created\":1.10"))]);
+    let (env, _) = env(&vendor);
+    let answer = run(openai().chat(&env, &request, &Call::new("other"))).unwrap().unwrap();
+    assert_eq!(vendor.seen()[0].body(), &body.replace("\"m\"", "\"other\""));
+    let ChatBody::Whole(doc) = answer.body else { panic!("not whole") };
+    assert!(doc.source().contains("\"created\":1.10"));
+}
