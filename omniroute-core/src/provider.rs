@@ -24,7 +24,7 @@ pub trait Provider: Send + Sync + fmt::Debug + 'static {
     /// Whose API it is.
     fn id(&self) -> &ProviderId;
 
-    /// One attempt of a chat call, whole or streamed as the request says.
+    /// One attempt of a chat call, whole or streamed as the call or the request says.
     ///
     /// # Behavior
     /// - Never sleeps, never tries another target, touches no state that others share.
@@ -47,6 +47,8 @@ pub struct CallContext<'a> {
     pub connection: &'a ConnectionId,
     /// The provider's name of the model.
     pub model: &'a str,
+    /// Whether the answer is to be streamed; none: as the body says. Two wires say it in the address alone.
+    pub stream: Option<bool>,
     /// When the caller gives up; none: never.
     pub deadline: Option<Mono>,
     /// What the writer of the request is told; its model is [`CallContext::model`].
@@ -62,6 +64,7 @@ impl<'a> CallContext<'a> {
             env,
             connection,
             model,
+            stream: None,
             deadline: None,
             write: WriteContext::default(),
             headers: HeaderMap::new(),

@@ -1,6 +1,7 @@
 //! Finding rows: by id, alias, `provider/model` or bare name.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use bytes::Bytes;
 use omniroute_core::{Capabilities, Capability, Cost, ModelFact, ModelFacts, UnixMs, Usage};
@@ -15,10 +16,17 @@ use crate::suggest::nearest;
 static EMBEDDED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/catalog.bin"));
 
 /// Providers and models. Cloning shares the bytes; rows are decoded when they are asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Catalog {
     bytes: Bytes,
     packed: Packed,
+}
+
+impl fmt::Debug for Catalog {
+    /// Its size: the whole would fill a screen for every provider that is shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Catalog({} providers)", self.packed.provider_count())
+    }
 }
 
 /// A model that a name stands for.

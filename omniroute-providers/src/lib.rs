@@ -16,10 +16,14 @@ pub mod radar;
 mod redact;
 pub mod report;
 mod suggest;
+#[cfg(any(feature = "transport-reqwest", feature = "clock-tokio"))]
+pub mod transport;
 pub mod wires;
 
 pub use availability::Availability;
-pub use call::{Call, HttpProvider, Passed, ProviderBuilder, Surface, Timeouts, Upload};
+pub use call::{
+    Call, HttpProvider, Lesson, Lessons, MemoryLessons, Passed, ProviderBuilder, Surface, Timeouts, Upload,
+};
 pub use catalog::{Catalog, ResolveError, Resolved};
 pub use check::{Finding, Rule, check_files};
 pub use classify::{Dialect, Scene, classify, classify_error, classify_transport, limits_seen};

@@ -1,5 +1,6 @@
 //! Calls of providers against a scripted vendor: addresses and keys of every row, answers, limits of time, cancelling.
 
+#[expect(dead_code, reason = "each test binary uses a part")]
 mod scripted;
 
 use std::time::Duration;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use omniroute_core::{Exceeded, Failure, QuotaWindow, Unit, UnixMs};
-use omniroute_providers::{Dialect, Scene, classify, limits_seen};
+use omniroute_providers::{Dialect, Redactor, Scene, Secret, classify, limits_seen};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -304,4 +304,151 @@ fn any_bytes_give_a_failure_and_a_429_never_blames_the_provider() {
         Ok(())
     });
     checked.unwrap();
+}
+
+/// Pieces of answers that vendors and people between us and them may send.
+const PIECES: [&str; 28] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"error\":",
+    "\"message\":",
+    "\"code\":",
+    "\"type\":",
+    "\"details\":[",
+    "\"retryDelay\":\"",
+    "null",
+    "1e999",
+    "-1",
+    "99999999999999999999",
+    "\"retry_after\":",
+    "\"resets_at\":",
+    "\"\\ud800\"",
+    "\"try again in 9999999h\"",
+    "\"reset at 25:99 UTC\"",
+    "\"maximum context length is 18446744073709551616 tokens\"",
+    "KEY-planted-0123",
+    "<html><title>",
+    "\u{2028}",
+    "\u{0}",
+    "\u{1f980}",
+    ",",
+    "\"resets in 13 days\"",
+    "\"metadata\":{\"raw\":\"",
+];
+
+const NAMES: [&str; 14] = [
+    "retry-after",
+    "retry-after-ms",
+    "x-ratelimit-reset-requests",
+    "x-ratelimit-remaining-requests",
+    "x-ratelimit-reset",
+    "anthropic-ratelimit-tokens-reset",
+    "anthropic-ratelimit-unified-5h-utilization",
+    "ratelimit",
+    "ratelimit-policy",
+    "date",
+    "content-type",
+    "x-amzn-errortype",
+    "x-request-id",
+    "x-codex-primary-reset-at",
+];
+
+const VALUES: [&str; 20] = [
+    "",
+    "0",
+    "-5",
+    "1e400",
+    "NaN",
+    "99999999999999",
+    "1768478400",
+    "1768478400000",
+    "2026-99-99T99:99:99Z",
+    "9999-12-31T23:59:59Z",
+    "Thu, 32 Jan 2026 12:00:00 GMT",
+    "Thu, 15 Jan 2026 12:00:30 GMT",
+    "1h2m3s4ms5",
+    "164h27m24s",
+    "999999999d",
+    "text/html",
+    "KEY-planted-0123",
+    "a=0,b=",
+    ";;==,,",
+    "100;w=60, 5",
+];
+
+/// What must hold of every failure, whoever sent what.
+fn is_sound(failure: &Failure, planted: &str) -> Result<(), TestCaseError> {
+    let month = 36 * 86_400_000;
+    prop_assert!(failure.message.len() <= 500, "a message of {} bytes", failure.message.len());
+    prop_assert!(failure.code.as_ref().is_none_or(|code| code.len() <= 96), "{:?}", failure.code);
+    prop_assert!(failure.request_id.as_ref().is_none_or(|id| id.len() <= 128), "{:?}", failure.request_id);
+    prop_assert!(!failure.rule.is_empty());
+    prop_assert!(
+        failure.retry_at.is_none_or(|at| at.0 >= NOW.0 && at.0 <= NOW.0 + month),
+        "{:?}",
+        failure.retry_at
+    );
+    prop_assert!(!format!("{failure:?}").contains(planted), "{failure:?}");
+    prop_assert!(!failure.message.contains(|c: char| c.is_control()), "{:?}", failure.message);
+    Ok(())
+}
+
+#[test]
+fn whatever_is_sent_gives_a_bounded_failure() {
+    let planted = "KEY-planted-0123";
+    let mut redactor = Redactor::default();
+    redactor.learn(&Secret::new(planted));
+    let samples: Vec<Vec<&str>> = rows(include_str!("classify/synthetic.tsv"), 8).collect();
+    let body = prop_oneof![
+        proptest::collection::vec(0..PIECES.len(), 0..60).prop_map(|picks| picks
+            .into_iter()
+            .map(|at| PIECES[at])
+            .collect::<String>()
+            .into_bytes()),
+        proptest::collection::vec(any::<u8>(), 0..200),
+        (0..samples.len(), proptest::collection::vec((any::<usize>(), any::<u8>()), 0..4)).prop_map(
+            |(at, flips)| {
+                let mut body = samples[at][3].as_bytes().to_vec();
+                flips.iter().for_each(|(place, byte)| {
+                    let place = place % body.len();
+                    body[place] = *byte;
+                });
+                body
+            }
+        ),
+        (0..PIECES.len(), 1..4_000usize).prop_map(|(at, times)| PIECES[at].repeat(times).into_bytes()),
+    ];
+    let head = proptest::collection::vec((0..NAMES.len(), 0..VALUES.len()), 0..6);
+    let input = (0..1_000u16, 0..Dialect::ALL.len(), head, body);
+    let run = |judge: &dyn Fn(u16, &[u8], &Scene<'_>) -> Failure| {
+        let config = Config { cases: 600, failure_persistence: None, ..Config::default() };
+        let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+        runner.run(&input, |(status, dialect, head, body)| {
+            let pairs = head.into_iter().map(|(name, value)| {
+                (HeaderName::from_static(NAMES[name]), HeaderValue::from_static(VALUES[value]))
+            });
+            let headers: HeaderMap = pairs.collect();
+            let scene = Scene {
+                dialect: Dialect::ALL[dialect],
+                headers: Some(&headers),
+                now: NOW,
+                redactor: Some(&redactor),
+                ..Scene::default()
+            };
+            let _ = limits_seen(&headers, scene.dialect, NOW);
+            is_sound(&judge(status, &body, &scene), planted)
+        })
+    };
+    run(&|status, body, scene| classify(status, body, scene)).unwrap();
+    // Broken twins: the whole body as the message; no redactor.
+    let long = run(&|status, body, scene| {
+        let mut failure = classify(status, body, scene);
+        failure.message = String::from_utf8_lossy(body).replace(|c: char| c.is_control(), " ");
+        failure
+    });
+    assert!(long.is_err(), "the twin must be caught");
+    let open = run(&|status, body, scene| classify(status, body, &Scene { redactor: None, ..*scene }));
+    assert!(open.is_err(), "the twin must be caught");
 }

@@ -6,12 +6,14 @@ use http::{Method, Request, Uri};
 use omniroute_core::wire::read;
 use omniroute_core::{Doc, Env, Failure, FailureKind, LimitSeen, Phase};
 
-use super::provider::{Call, Exchange, HttpProvider};
+use super::count;
+use super::exchange::{Exchange, Sending};
+use super::provider::{Call, HttpProvider};
 use super::steps::{gather, unreadable};
 use crate::classify::{Scene, classify, classify_transport, limits_seen};
 use crate::credentials::Held;
 use crate::data::{Kind, ProviderRow, WireId};
-use crate::prepare::{PrepareError, Settings, prepare};
+use crate::prepare::{PrepareError, Settings, is_vertex, prepare};
 
 /// Longest answer, in bytes.
 const LONGEST: usize = 64 << 20;
@@ -94,8 +96,10 @@ impl Surface {
             (WireId::Cohere, Surface::Models) => "/v1/models",
             (WireId::Ollama, Surface::Embeddings) => "/api/embed",
             (WireId::Ollama, Surface::Models) => "/api/tags",
+            (WireId::Gemini, Surface::Models) => "/models",
             (WireId::Gemini, Surface::Embeddings) => ":embedContent",
             (WireId::Gemini, Surface::CountTokens) => ":countTokens",
+            (WireId::BedrockConverse, Surface::CountTokens) => "/count-tokens",
             (WireId::AnthropicMessages, Surface::CountTokens) => "/messages/count_tokens",
             (WireId::AnthropicMessages, Surface::Models) => "/models",
             (WireId::OpenaiChat | WireId::OpenaiResponses, surface) => match surface {
@@ -158,34 +162,47 @@ impl HttpProvider {
         let inner = &*self.inner;
         let row = inner.row()?;
         let offered = surface.kind().is_none_or(|kind| row.kinds.contains(&kind));
-        let path = surface.path(inner.wire).filter(|_| offered).ok_or_else(|| no_surface(&row, surface))?;
-        let make = |held: &Held, values: &[(&str, &str)]| -> Result<Request<Bytes>, PrepareError> {
-            let settings = Settings {
-                model: if call.model.is_empty() { "-" } else { call.model },
-                values,
-                base_url: inner.base_url.as_deref(),
-                credential: held.as_credential(),
-                ..inner.settings()
+        // Google's cloud lists no models beside a project's chat, and counts those of other vendors elsewhere.
+        let cloud = is_vertex(&row)
+            && match surface {
+                Surface::Models => true,
+                Surface::CountTokens => inner.wire != WireId::Gemini,
+                _ => false,
             };
-            let mut request = prepare(&row, &settings, upload.body.clone())?;
-            if let Some(uri) = address(request.uri(), inner.wire, path) {
-                *request.uri_mut() = uri;
-            }
-            if surface == Surface::Models {
-                *request.method_mut() = Method::GET;
-                *request.body_mut() = Bytes::new();
-                request.headers_mut().remove(CONTENT_TYPE);
-                let listed = row.models_url.as_deref().and_then(|url| Uri::try_from(url).ok());
-                // Another host would get the key: only the address that was checked counts.
-                if let Some(listed) = listed.filter(|uri| uri.authority() == request.uri().authority()) {
-                    *request.uri_mut() = listed;
+        let path = surface.path(inner.wire).filter(|_| offered && !cloud);
+        let path = path.ok_or_else(|| no_surface(&row, surface))?;
+        let make =
+            |held: &Held, values: &[(&str, &str)], body: &Bytes| -> Result<Request<Bytes>, PrepareError> {
+                let settings = Settings {
+                    model: if call.model.is_empty() { "-" } else { call.model },
+                    values,
+                    base_url: inner.base_url.as_deref(),
+                    credential: held.as_credential(),
+                    ..inner.settings()
+                };
+                let mut request = prepare(&row, &settings, body.clone())?;
+                *request.uri_mut() =
+                    address(request.uri(), inner.wire, path).ok_or_else(|| PrepareError::BadSetting {
+                        provider: row.id.to_string(),
+                        name: "base_url".to_owned(),
+                        rule: "an address that other services stand beside",
+                    })?;
+                if surface == Surface::Models {
+                    *request.method_mut() = Method::GET;
+                    *request.body_mut() = Bytes::new();
+                    request.headers_mut().remove(CONTENT_TYPE);
+                    let listed = row.models_url.as_deref().and_then(|url| Uri::try_from(url).ok());
+                    // Another host would get the key: only the address that was checked counts.
+                    if let Some(listed) = listed.filter(|uri| uri.authority() == request.uri().authority()) {
+                        *request.uri_mut() = listed;
+                    }
+                } else if let Some(kind) = &upload.content_type {
+                    request.headers_mut().insert(CONTENT_TYPE, kind.clone());
                 }
-            } else if let Some(kind) = &upload.content_type {
-                request.headers_mut().insert(CONTENT_TYPE, kind.clone());
-            }
-            Ok(request)
-        };
-        let exchange = inner.exchange(env, call, false, &make).await?;
+                Ok(request)
+            };
+        let sending = Sending { body: upload.body.clone(), stream: false, correct: false };
+        let exchange = inner.exchange(env, call, sending, &make).await?;
         let Exchange { response, redactor, held, sent, limit, .. } = exchange;
         let (head, body) = response.into_parts();
         let now = env.clock.now().wall;
@@ -241,11 +258,14 @@ impl HttpProvider {
     /// # Errors
     /// As [`HttpProvider::pass`]; `unsupported` if the wire does not count.
     pub async fn count_tokens(&self, env: &Env, body: Bytes, call: &Call<'_>) -> Result<u64, Failure> {
+        let vertex = is_vertex(&self.inner.row()?);
+        let body = count::body(body, self.inner.wire, call.model, vertex)?;
         let passed = self.pass(env, Surface::CountTokens, Upload::json(body), call).await?;
         let wrong = || unreadable("bad_reply", "the answer names no count of tokens");
         let doc = Doc::parse(passed.body).map_err(|_| wrong())?;
-        let [anthropic, gemini] = read::pick(&doc, doc.root(), ["input_tokens", "totalTokens"]);
-        read::count(&doc, anthropic.or(gemini)).ok_or_else(wrong)
+        let names = ["input_tokens", "totalTokens", "inputTokens"];
+        let [anthropic, gemini, bedrock] = read::pick(&doc, doc.root(), names);
+        read::count(&doc, anthropic.or(gemini).or(bedrock)).ok_or_else(wrong)
     }
 }
 
@@ -253,10 +273,11 @@ impl HttpProvider {
 fn address(chat: &Uri, wire: WireId, path: &str) -> Option<Uri> {
     let whole = chat.path();
     let base = match wire {
-        WireId::Gemini => {
+        WireId::Gemini if path.starts_with(':') => {
             let (model, _) = whole.rsplit_once(':')?;
             return rebuilt(chat, &format!("{model}{path}"));
         }
+        WireId::Gemini => whole.rsplit_once("/models/").map(|(base, _)| base),
         WireId::OpenaiChat => whole.strip_suffix("/chat/completions"),
         WireId::OpenaiResponses => whole.strip_suffix("/responses"),
         WireId::AnthropicMessages => whole.strip_suffix("/messages"),
@@ -323,6 +344,18 @@ mod tests {
                 WireId::Gemini,
                 ":countTokens",
                 "https://g.example/v1beta/models/m:countTokens",
+            ),
+            (
+                "https://g.example/v1beta/models/m:generateContent",
+                WireId::Gemini,
+                "/models",
+                "https://g.example/v1beta/models",
+            ),
+            (
+                "https://b.example/model/a.b-v1%3A0/converse",
+                WireId::BedrockConverse,
+                "/count-tokens",
+                "https://b.example/model/a.b-v1%3A0/count-tokens",
             ),
             (
                 "https://api.cohere.com/v2/chat",

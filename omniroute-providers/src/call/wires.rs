@@ -13,6 +13,8 @@ pub(crate) fn wire_of(id: WireId) -> Option<Wire> {
         WireId::Gemini => Some(wire::GEMINI),
         WireId::Cohere => Some(crate::wires::COHERE),
         WireId::Ollama => Some(crate::wires::OLLAMA),
+        #[cfg(feature = "bedrock")]
+        WireId::BedrockConverse => Some(crate::wires::BEDROCK_CONVERSE),
         _ => None,
     }
 }

@@ -1,7 +1,5 @@
 //! A vendor that answers as it is told, byte by byte, and remembers what it was asked.
 
-#![expect(dead_code, reason = "each test binary uses a part")]
-
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::pin;

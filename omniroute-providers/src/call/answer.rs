@@ -1,0 +1,111 @@
+//! A good status is no answer yet: what came is opened as a stream, or read whole and looked into.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use omniroute_core::wire::WireError;
+use omniroute_core::{ChatBody, ChatResponse, Diagnostic, Doc, Env, Failure, Phase};
+
+use super::exchange::Exchange;
+use super::provider::{Call, Inner};
+use super::steps::{classify_or_shape, gather, unreadable};
+use super::stream::{Parts, items};
+use crate::classify::{Scene, classify, classify_error, classify_transport, limits_seen};
+use crate::redact::Redactor;
+
+/// Longest whole answer, in bytes.
+const LONGEST: usize = 64 << 20;
+
+/// Headers in which vendors name a call.
+const CALL_NAMES: [&str; 5] =
+    ["x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "mistral-correlation-id"];
+
+impl Inner {
+    /// Opens a stream, or reads a whole answer.
+    pub(super) async fn answer(
+        &self,
+        env: &Env,
+        call: &Call<'_>,
+        stream: bool,
+        exchange: Exchange,
+        mut notes: Vec<Diagnostic>,
+    ) -> Result<ChatResponse, Failure> {
+        let Exchange { response, redactor, held, sent, resent, changed, limit } = exchange;
+        notes.extend(changed);
+        let (head, body) = response.into_parts();
+        let now = env.clock.now().wall;
+        let limits = limits_seen(&head.headers, self.dialect, now);
+        let request_id = call_name(&head.headers, &redactor);
+        let reader = if stream { self.format.stream_reader() } else { None };
+        let body = match reader {
+            Some(reader) => ChatBody::Stream(items(Parts {
+                body,
+                reader,
+                clock: Arc::clone(&env.clock),
+                timeouts: self.timeouts,
+                deadline: call.deadline,
+                dialect: self.dialect,
+                headers: head.headers,
+                sent,
+                redactor,
+            })),
+            None => {
+                let scene = Scene {
+                    dialect: self.dialect,
+                    phase: Phase::BodyComplete,
+                    headers: Some(&head.headers),
+                    now,
+                    sent: &sent,
+                    redactor: Some(&redactor),
+                };
+                let read = limit.hold(&*env.clock, Phase::Headers, gather(body, LONGEST)).await;
+                let checked = read.and_then(|read| {
+                    let (bytes, whole) = read.map_err(|error| classify_transport(&error, &scene))?;
+                    if !whole {
+                        return Err(unreadable("response_too_large", "the answer is longer than 64 MiB"));
+                    }
+                    self.check(head.status.as_u16(), bytes, &scene)
+                });
+                match checked {
+                    Ok(doc) => ChatBody::Whole(doc),
+                    Err(failure) => {
+                        self.credentials.heard(&held, Some(&failure), now);
+                        return Err(failure);
+                    }
+                }
+            }
+        };
+        self.credentials.heard(&held, None, now);
+        let mut response = ChatResponse::new(self.format, body);
+        (response.limits, response.notes) = (limits, notes);
+        (response.request_id, response.resent) = (request_id, resent);
+        Ok(response)
+    }
+
+    /// A success has to be an answer.
+    fn check(&self, status: u16, bytes: Bytes, scene: &Scene<'_>) -> Result<Doc, Failure> {
+        let doc = match Doc::parse_with_limit(bytes.clone(), LONGEST) {
+            Ok(doc) => doc,
+            Err(_) if bytes.trim_ascii_start().first() == Some(&b'<') => {
+                return Err(classify(status, &bytes, scene));
+            }
+            Err(error) => return Err(unreadable("bad_json", &format!("the answer is no JSON: {error}"))),
+        };
+        match self.format.read_reply(&doc) {
+            Ok(_) => {}
+            Err(WireError::Vendor(error)) if error.code.as_deref() == Some("empty_reply") => {
+                return Err(unreadable("empty_reply", "the answer has no content"));
+            }
+            Err(WireError::Vendor(error)) => return Err(classify_error(&error, scene)),
+            Err(WireError::Unsupported { .. }) => {} // the wire passes through and cannot be looked into
+            Err(_) => return Err(classify_or_shape(status, &bytes, &doc, scene)),
+        }
+        Ok(doc)
+    }
+}
+
+fn call_name(headers: &HeaderMap, redactor: &Redactor) -> Option<String> {
+    let found = CALL_NAMES.iter().find_map(|name| headers.get(*name)?.to_str().ok());
+    found.map(|id| redactor.clean(id))
+}
