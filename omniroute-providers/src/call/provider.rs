@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Request};
 use omniroute_core::hub::WriteContext;
-use omniroute_core::wire::{Wire, WireError, translate};
+use omniroute_core::wire::{Wire, WireError, Written, translate};
 use omniroute_core::{
-    Body, CallContext, ChatBody, ChatRequest, ChatResponse, Diagnostic, Doc, Env, EventStream, Failure,
-    FailureKind, Mono, Phase, Provider, ProviderId,
+    Body, CallContext, ChatBody, ChatRequest, ChatResponse, Doc, Env, EventStream, Failure, FailureKind,
+    Mono, Phase, Provider, ProviderId,
 };
 
 use super::clocked::{Limit, Timeouts, What};
@@ -211,7 +211,7 @@ impl HttpProvider {
             prepare(&row, &settings, written.body.clone())
         };
         let exchange = inner.exchange(env, call, stream, &make).await?;
-        let mut response = inner.answer(env, call, stream, exchange, written.notes).await?;
+        let mut response = inner.answer(env, call, stream, exchange, written).await?;
         if let (ChatBody::Stream(items), false) = (&mut response.body, wanted) {
             let items = std::mem::replace(items, EventStream::new(futures::stream::empty()));
             response.body = ChatBody::Whole(gathered::whole(items, inner.format).await?);
@@ -329,7 +329,7 @@ impl Inner {
         call: &Call<'_>,
         stream: bool,
         exchange: Exchange,
-        notes: Vec<Diagnostic>,
+        written: Written,
     ) -> Result<ChatResponse, Failure> {
         let Exchange { response, redactor, held, sent, resent, limit } = exchange;
         let (head, body) = response.into_parts();
@@ -339,7 +339,7 @@ impl Inner {
             .iter()
             .find_map(|name| head.headers.get(*name)?.to_str().ok())
             .map(|id| redactor.clean(id));
-        let reader = if stream { self.format.stream_reader() } else { None };
+        let reader = if stream { written.stream_reader(self.format) } else { None };
         let body = match reader {
             Some(reader) => ChatBody::Stream(items(Parts {
                 body,
@@ -380,7 +380,7 @@ impl Inner {
         };
         self.credentials.heard(&held, None, now);
         let mut response = ChatResponse::new(self.format, body);
-        (response.limits, response.notes) = (limits, notes);
+        (response.limits, response.notes, response.names) = (limits, written.notes, written.names);
         (response.request_id, response.resent) = (request_id, resent);
         Ok(response)
     }
