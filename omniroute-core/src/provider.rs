@@ -16,7 +16,7 @@ use crate::hub::{StreamItem, WriteContext};
 use crate::outcome::LimitSeen;
 use crate::request::ChatRequest;
 use crate::target::{ConnectionId, ProviderId};
-use crate::wire::Wire;
+use crate::wire::{ToolNames, Wire};
 
 /// A vendor, a local server, or code of yours.
 #[async_trait::async_trait]
@@ -86,6 +86,9 @@ pub struct ChatResponse {
     pub request_id: Option<String>,
     /// Whether the call was sent again once with a renewed credential.
     pub resent: bool,
+    /// What the tools were called in the request, if not what the client calls them: [`ToolNames::restore`] gives the
+    /// calls of a whole answer their names again; the events of a stream have them already.
+    pub names: ToolNames,
     /// The answer itself.
     pub body: ChatBody,
 }
@@ -93,7 +96,15 @@ pub struct ChatResponse {
 impl ChatResponse {
     /// An answer without limits and notes.
     pub fn new(wire: Wire, body: ChatBody) -> Self {
-        ChatResponse { wire, limits: Vec::new(), notes: Vec::new(), request_id: None, resent: false, body }
+        ChatResponse {
+            wire,
+            limits: Vec::new(),
+            notes: Vec::new(),
+            request_id: None,
+            resent: false,
+            names: ToolNames::default(),
+            body,
+        }
     }
 }
 

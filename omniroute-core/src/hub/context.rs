@@ -97,6 +97,9 @@ pub struct Options {
     pub lenient: bool,
     /// Whether a stream's usage goes to a client on this wire, where the wire asks for it.
     pub stream_usage: bool,
+    /// Whether to ask a host of the client's own wire for the usage of a stream where it gives it only on demand; the
+    /// client is not shown what it did not ask for.
+    pub ask_usage: bool,
     /// Whether reasoning is kept from the client.
     pub hide_reasoning: bool,
 }

@@ -5,15 +5,18 @@
 //! contents, each given once.
 
 mod anthropic;
+mod base64;
 pub mod common;
 pub mod effort;
 mod error;
 mod fields;
+pub mod fitted;
 pub mod frame;
 mod gemini;
 pub mod ids;
 mod json;
 pub mod lost;
+pub mod names;
 pub mod normal;
 mod openai_chat;
 mod openai_responses;
@@ -35,6 +38,7 @@ use crate::hub::{ErrorBody, Reply, Request, WriteContext};
 pub use error::WireError;
 pub use json::{JsonWriter, object_of};
 pub use lost::foreign_extras;
+pub use names::ToolNames;
 pub use params::{Fate, ParamTable};
 pub use sink::Sink;
 pub use stream::{Decoder, SseReader, StreamReader, StreamWriter};
@@ -66,6 +70,25 @@ pub struct Written {
     pub body: Bytes,
     /// What was lost or changed.
     pub notes: Vec<Diagnostic>,
+    /// What the tools are called in the body. The calls of the answer have to be given their own names again.
+    pub names: ToolNames,
+    /// Whether the stream's usage is asked for although the client did not ask.
+    pub asked_usage: bool,
+}
+
+impl Written {
+    /// A body, and what was lost or changed.
+    pub fn new(body: impl Into<Bytes>, notes: Vec<Diagnostic>) -> Self {
+        Written { body: body.into(), notes, names: ToolNames::default(), asked_usage: false }
+    }
+
+    /// Reads the stream that answers this body: calls have the names that the client knows, and usage that the client
+    /// did not ask for has no bytes.
+    pub fn stream_reader(&self, target: Wire) -> Option<Box<dyn StreamReader>> {
+        let inner = target.stream_reader()?;
+        let (names, hide_usage) = (self.names.clone(), self.asked_usage);
+        Some(Box::new(names::Restored { inner, names, hide_usage }))
+    }
 }
 
 /// How one vendor writes requests, replies, streams and errors.

@@ -1,8 +1,8 @@
 //! A request for a target: the same bytes where the wire is the same, else through the hub.
 
 use super::common::dropped;
-use super::{Wire, WireError, Written};
-use crate::doc::{Doc, Patch};
+use super::{OPENAI_CHAT, Wire, WireError, Written};
+use crate::doc::{Kind, Patch};
 use crate::hub::WriteContext;
 use crate::request::ChatRequest;
 
@@ -30,7 +30,7 @@ use crate::request::ChatRequest;
 /// As the two methods.
 pub fn translate(request: &ChatRequest, target: Wire, cx: &WriteContext) -> Result<Written, WireError> {
     if request.wire() == target {
-        return same(request.doc(), cx);
+        return same(request, target, cx);
     }
     let read = request.wire().read_request(request.doc())?;
     let mut written = target.write(&read.value, cx)?;
@@ -38,7 +38,8 @@ pub fn translate(request: &ChatRequest, target: Wire, cx: &WriteContext) -> Resu
     Ok(written)
 }
 
-fn same(doc: &Doc, cx: &WriteContext) -> Result<Written, WireError> {
+fn same(request: &ChatRequest, wire: Wire, cx: &WriteContext) -> Result<Written, WireError> {
+    let doc = request.doc();
     let (mut patch, mut notes) = (Patch::new(), Vec::new());
     if let Some(model) = &cx.model {
         match doc.get(doc.root(), "model") {
@@ -54,9 +55,34 @@ fn same(doc: &Doc, cx: &WriteContext) -> Result<Written, WireError> {
             patch.remove(key);
         }
     }
+    let asked_usage = cx.options.ask_usage && wire == OPENAI_CHAT && ask_usage(request, cx, &mut patch)?;
     if patch.is_empty() {
-        return Ok(Written { body: doc.bytes().clone(), notes });
+        return Ok(Written::new(doc.bytes().clone(), notes));
     }
     let body = doc.splice(&patch).map_err(|e| WireError::invalid("bad_edit", "", e.to_string()))?;
-    Ok(Written { body, notes })
+    Ok(Written { asked_usage, ..Written::new(body, notes) })
+}
+
+/// Asks for the usage of a stream, which this wire gives only on demand; false if it comes anyway, or cannot.
+fn ask_usage(request: &ChatRequest, cx: &WriteContext, patch: &mut Patch) -> Result<bool, WireError> {
+    let doc = request.doc();
+    let refused = cx.quirks.no_stream_options || cx.quirks.drop_params.iter().any(|p| p == "stream_options");
+    if !request.head().stream || refused {
+        return Ok(false);
+    }
+    let options = doc.get(doc.root(), "stream_options").filter(|n| doc.kind(*n) != Kind::Null);
+    let asked = options.and_then(|n| doc.get(n, "include_usage"));
+    match (options, asked) {
+        (_, Some(node)) if doc.raw(node) == "true" => return Ok(false),
+        (_, Some(node)) => patch.set_json(node, "true")?,
+        (Some(node), None) if doc.kind(node) == Kind::Object => {
+            patch.push_member(node, "include_usage", "true")?;
+        }
+        (Some(_), None) => return Ok(false),
+        (None, None) => match doc.get(doc.root(), "stream_options") {
+            Some(null) => patch.set_json(null, r#"{"include_usage":true}"#)?,
+            None => patch.push_member(doc.root(), "stream_options", r#"{"include_usage":true}"#)?,
+        },
+    }
+    Ok(true)
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use omniroute_core::wire::WireError;
-use omniroute_core::{ChatBody, ChatResponse, Diagnostic, Doc, Env, Failure, Phase};
+use omniroute_core::wire::{WireError, Written};
+use omniroute_core::{ChatBody, ChatResponse, Doc, Env, Failure, Phase};
 
 use super::exchange::Exchange;
 use super::provider::{Call, Inner};
@@ -29,15 +29,15 @@ impl Inner {
         call: &Call<'_>,
         stream: bool,
         exchange: Exchange,
-        mut notes: Vec<Diagnostic>,
+        mut written: Written,
     ) -> Result<ChatResponse, Failure> {
         let Exchange { response, redactor, held, sent, resent, changed, limit } = exchange;
-        notes.extend(changed);
+        written.notes.extend(changed);
         let (head, body) = response.into_parts();
         let now = env.clock.now().wall;
         let limits = limits_seen(&head.headers, self.dialect, now);
         let request_id = call_name(&head.headers, &redactor);
-        let reader = if stream { self.format.stream_reader() } else { None };
+        let reader = if stream { written.stream_reader(self.format) } else { None };
         let body = match reader {
             Some(reader) => ChatBody::Stream(items(Parts {
                 body,
@@ -78,7 +78,7 @@ impl Inner {
         };
         self.credentials.heard(&held, None, now);
         let mut response = ChatResponse::new(self.format, body);
-        (response.limits, response.notes) = (limits, notes);
+        (response.limits, response.notes, response.names) = (limits, written.notes, written.names);
         (response.request_id, response.resent) = (request_id, resent);
         Ok(response)
     }

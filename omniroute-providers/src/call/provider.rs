@@ -229,9 +229,9 @@ impl HttpProvider {
             };
             prepare(&row, &settings, body.clone())
         };
-        let sending = Sending { body: written.body, stream, correct: true };
+        let sending = Sending { body: written.body.clone(), stream, correct: true };
         let exchange = inner.exchange(env, call, sending, &make).await?;
-        let mut response = inner.answer(env, call, stream, exchange, written.notes).await?;
+        let mut response = inner.answer(env, call, stream, exchange, written).await?;
         if let (ChatBody::Stream(items), false) = (&mut response.body, wanted) {
             let items = std::mem::replace(items, EventStream::new(futures::stream::empty()));
             response.body = ChatBody::Whole(gathered::whole(items, inner.format).await?);

@@ -192,6 +192,8 @@ fn requests_keep_what_the_matrix_says() {
             match cross(&rows, &request.value, target) {
                 Ok(true) => passed += 1,
                 Ok(false) => refused += 1,
+                // Sent broken on purpose, and refused by the vendor too.
+                Err(error) if exchange.status != 200 && error.contains("no base64") => refused += 1,
                 Err(error) => wrong.push(format!("{} -> {}: {error}", exchange.label(), target.id())),
             }
         }

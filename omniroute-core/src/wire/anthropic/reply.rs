@@ -191,7 +191,7 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
         notes.extend(reply.tier.iter().map(|_| left_out("service_tier")));
     }
     out.end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    Ok(Written::new(out.finish(), notes))
 }
 
 fn write_part(

@@ -11,14 +11,25 @@ use crate::hub::{
 };
 use crate::wire::common::{FREE_INPUT, NO_INPUT, dropped, no_tool, write_model};
 use crate::wire::effort::{budget, fit, word};
+use crate::wire::fitted::Takes;
 use crate::wire::json::JsonWriter;
 use crate::wire::openai_chat::thinking_word;
 use crate::wire::read::write_cache_mark;
-use crate::wire::{WireError, Written, foreign_extras};
+use crate::wire::{WireError, Written, foreign_extras, names};
+
+/// What the vendor takes: four cache marks, bodies of 32 MiB.
+const TAKES: Takes = Takes {
+    names: Some(&names::PORTABLE),
+    images: &["image/png", "image/jpeg", "image/gif", "image/webp"],
+    marks: Some(4),
+    body: 32 << 20,
+};
 
 pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
     let mut notes = Vec::new();
     let own = request.wire == NAME;
+    let (request, tool_names) = TAKES.fit(request, own, &mut notes)?;
+    let request = &*request;
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
     write_model(request, cx, &mut out);
@@ -41,7 +52,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     let prompt = by_prompt(request, cx).then(|| schema_prompt(request, &mut notes));
     messages(request, cx, own, prompt, &mut out, &mut notes)?;
     out.end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    TAKES.written(out, notes, tool_names)
 }
 
 /// Limit, thinking and sampling: what one of them allows depends on the others.

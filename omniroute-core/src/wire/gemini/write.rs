@@ -10,16 +10,26 @@ use crate::hub::{
     WriteContext,
 };
 use crate::wire::common::{FREE_INPUT, dropped, no_tool};
-use crate::wire::effort::{budget, word};
+use crate::wire::effort::{budget, fit, word};
+use crate::wire::fitted::Takes;
 use crate::wire::json::JsonWriter;
 use crate::wire::normal::{join_items, merge, pair};
-use crate::wire::{WireError, Written, foreign_extras, schema};
+use crate::wire::{WireError, Written, foreign_extras, names, schema};
 
 type Notes = Vec<Diagnostic>;
+
+/// What the vendor takes.
+const TAKES: Takes = Takes {
+    names: Some(&names::GEMINI),
+    images: &["image/png", "image/jpeg", "image/webp", "image/heic"],
+    ..Takes::ALL
+};
 
 pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
     let mut notes = Vec::new();
     let own = request.wire == NAME;
+    let (request, tool_names) = TAKES.fit(request, own, &mut notes)?;
+    let request = &*request;
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
     if own {
@@ -48,7 +58,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     }
     out.end_array();
     out.end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    TAKES.written(out, notes, tool_names)
 }
 
 fn config(
@@ -69,7 +79,7 @@ fn config(
         }
     }
     CONFIG.write(&sent, cx, &mut inner, notes)?;
-    limit(request, cx, &mut inner, notes);
+    limit(request, cx, own, &mut inner, notes);
     output(request, own, &mut inner, notes);
     reasoning(request, cx, own, &mut inner, notes);
     if own {
@@ -87,8 +97,26 @@ fn config(
     Ok(())
 }
 
-fn limit(request: &Request<'_>, cx: &WriteContext, out: &mut JsonWriter, notes: &mut Notes) {
+/// Thoughts count against the limit: what is thought by a word comes on top of what the caller wants to read.
+fn with_thoughts(request: &Request<'_>, cx: &WriteContext, own: bool) -> Option<(u64, u64)> {
+    let asked = request.param(Param::MaxOutput).and_then(|limit| limit.count())?;
+    let by_word = cx.caps.reasoning == Some(ReasoningStyle::Budget) && !own;
+    let reasoning = request.reasoning.as_ref().filter(|r| by_word && r.budget.is_none())?;
+    fit(Some(asked), budget(reasoning, &cx.caps).filter(|b| *b > 0)?, &cx.caps)
+}
+
+fn limit(request: &Request<'_>, cx: &WriteContext, own: bool, out: &mut JsonWriter, notes: &mut Notes) {
     let Some(asked) = request.param(Param::MaxOutput).filter(|l| l.raw() != "null") else { return };
+    if let Some((total, _)) = with_thoughts(request, cx, own) {
+        out.key("maxOutputTokens").number(total);
+        return;
+    }
+    let thinks = cx.caps.reasoning == Some(ReasoningStyle::Effort) && !own;
+    let needs = request.reasoning.as_ref().filter(|_| thinks).and_then(|r| budget(r, &cx.caps));
+    if needs.is_some_and(|needs| asked.count().is_some_and(|limit| limit < needs)) {
+        let action = "thoughts count against the limit, and as many as were asked for do not fit in it";
+        notes.push(Diagnostic::new("max_output_may_truncate_reasoning", "/max_output", action));
+    }
     match (asked.count(), cx.caps.max_output) {
         (Some(n), Some(most)) if n > most => {
             notes.push(Diagnostic::new("param_clamped", "/max_output", format!("sent as {most}")));
@@ -146,6 +174,8 @@ fn reasoning(request: &Request<'_>, cx: &WriteContext, own: bool, out: &mut Json
         if changed {
             notes.push(Diagnostic::new("param_clamped", "/reasoning effort", "sent as a nearby word"));
         }
+    } else if let Some((_, budget)) = with_thoughts(request, cx, own) {
+        out.key("thinkingBudget").number(budget);
     } else if let Some(budget) = budget(asked, &cx.caps) {
         out.key("thinkingBudget").number(budget);
     }

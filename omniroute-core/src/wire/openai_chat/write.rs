@@ -10,15 +10,25 @@ use crate::hub::{
 };
 use crate::wire::common::{dropped, no_tool, write_model};
 use crate::wire::effort::word;
+use crate::wire::fitted::Takes;
 use crate::wire::json::JsonWriter;
 use crate::wire::normal::{join_items, merge, pair};
 use crate::wire::read::write_cache_mark;
-use crate::wire::{WireError, Written, foreign_extras, ids};
+use crate::wire::{WireError, Written, foreign_extras, ids, names};
+
+/// What hosts of this wire take.
+const TAKES: Takes = Takes {
+    names: Some(&names::PORTABLE),
+    images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    ..Takes::ALL
+};
 
 pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
     let mut notes = Vec::new();
     let mut out = JsonWriter::with_capacity(64 << 10);
     let own = request.wire == NAME;
+    let (request, tool_names) = TAKES.fit(request, own, &mut notes)?;
+    let request = &*request;
     out.object();
     write_model(request, cx, &mut out);
     params(request, cx, &mut out, &mut notes)?;
@@ -51,7 +61,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     }
     out.end_array();
     out.end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    TAKES.written(out, notes, tool_names)
 }
 
 /// What hosts of this wire want beyond it.

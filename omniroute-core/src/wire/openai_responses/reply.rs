@@ -203,7 +203,7 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
         foreign_reply(reply, &mut notes);
     }
     out.end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    Ok(Written::new(out.finish(), notes))
 }
 
 fn output(

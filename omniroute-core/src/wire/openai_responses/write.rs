@@ -10,15 +10,25 @@ use crate::hub::{
 };
 use crate::wire::common::{NO_INPUT, dropped, no_tool, write_model};
 use crate::wire::effort::word;
+use crate::wire::fitted::Takes;
 use crate::wire::json::JsonWriter;
 use crate::wire::normal::pair;
-use crate::wire::{WireError, Written, foreign_extras};
+use crate::wire::{WireError, Written, foreign_extras, names};
 
 type Notes = Vec<Diagnostic>;
+
+/// What the vendor takes.
+const TAKES: Takes = Takes {
+    names: Some(&names::PORTABLE),
+    images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    ..Takes::ALL
+};
 
 pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
     let mut notes = Vec::new();
     let own = request.wire == NAME;
+    let (request, tool_names) = TAKES.fit(request, own, &mut notes)?;
+    let request = &*request;
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
     write_model(request, cx, &mut out);
@@ -42,7 +52,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     }
     input(request, own, &mut out, &mut notes)?;
     out.end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    TAKES.written(out, notes, tool_names)
 }
 
 fn limit(request: &Request<'_>, cx: &WriteContext, own: bool, out: &mut JsonWriter, notes: &mut Notes) {

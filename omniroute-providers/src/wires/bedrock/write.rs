@@ -4,7 +4,8 @@ use omniroute_core::Diagnostic;
 use omniroute_core::hub::{
     Json, Output, Param, Part, Request, Tool, ToolChoice, ToolKind, Turn, WriteContext,
 };
-use omniroute_core::wire::{JsonWriter, WireError, Written, foreign_extras};
+use omniroute_core::wire::fitted::Takes;
+use omniroute_core::wire::{JsonWriter, WireError, Written, foreign_extras, names};
 
 use super::order::foreign as in_order;
 use super::thinking::{Plan, plan};
@@ -16,10 +17,20 @@ use crate::wires::foreign;
 const FIELDS: &str = "additionalModelRequestFields/";
 const CONFIG: &str = "inferenceConfig/";
 
+/// What the vendor takes: four cache marks, bodies of 25 MiB.
+const TAKES: Takes = Takes {
+    names: Some(&names::PORTABLE),
+    images: &["image/png", "image/jpeg", "image/gif", "image/webp"],
+    marks: Some(4),
+    body: 25 << 20,
+};
+
 /// Model and stream stand in the address.
 pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
     let mut notes = Notes::new();
     let own = request.wire == NAME;
+    let (request, tool_names) = TAKES.fit(request, own, &mut notes)?;
+    let request = &*request;
     let plan = plan(request, cx, &mut notes);
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
@@ -41,7 +52,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     }
     messages(request, cx, own, by_prompt, &mut out, &mut notes)?;
     out.end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    TAKES.written(out, notes, tool_names)
 }
 
 /// An object that is left out if nothing stands in it.

@@ -137,7 +137,7 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
         notes.extend(reply.extra.iter().map(|(key, _)| left_out(&key.decode())));
     }
     out.end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    Ok(Written::new(out.finish(), notes))
 }
 
 fn message(

@@ -3,17 +3,23 @@
 use omniroute_core::hub::{
     Output, Param, Reasoning, ReasoningStyle, Request, Thinking, Tool, ToolChoice, ToolKind, WriteContext,
 };
+use omniroute_core::wire::fitted::Takes;
 use omniroute_core::wire::normal::{join_items, pair};
-use omniroute_core::wire::{JsonWriter, WireError, Written, effort, foreign_extras};
+use omniroute_core::wire::{JsonWriter, WireError, Written, effort, foreign_extras, names};
 
 use super::turn::write_turn;
 use super::{NAME, PARAMS};
 use crate::wires::common::{FREE_INPUT, NO_INPUT, Notes, dropped, is_offered, no_tool};
 use crate::wires::foreign;
 
+/// What the vendor takes.
+const TAKES: Takes = Takes { names: Some(&names::PORTABLE), ..Takes::ALL };
+
 pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
     let mut notes = Notes::new();
     let own = request.wire == NAME;
+    let (request, tool_names) = TAKES.fit(request, own, &mut notes)?;
+    let request = &*request;
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
     foreign::model(request, cx, &mut out);
@@ -43,7 +49,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
         write_turn(turn, at, own, &mut out, &mut notes)?;
     }
     out.end_array().end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    TAKES.written(out, notes, tool_names)
 }
 
 fn thinking(asked: &Reasoning<'_>, cx: &WriteContext, own: bool, out: &mut JsonWriter, notes: &mut Notes) {

@@ -3,6 +3,7 @@
 use omniroute_core::hub::{
     Output, Reasoning, ReasoningStyle, Request, Thinking, Tool, ToolChoice, ToolKind, WriteContext,
 };
+use omniroute_core::wire::fitted::Takes;
 use omniroute_core::wire::normal::{join_items, pair};
 use omniroute_core::wire::{JsonWriter, WireError, Written, effort, foreign_extras};
 
@@ -16,6 +17,8 @@ const OPTIONS: &str = "options/";
 pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written, WireError> {
     let mut notes = Notes::new();
     let own = request.wire == NAME;
+    let (request, tool_names) = Takes::ALL.fit(request, own, &mut notes)?;
+    let request = &*request;
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
     foreign::model(request, cx, &mut out);
@@ -58,7 +61,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
         write_turn(turn, at, own, &mut out, &mut notes)?;
     }
     out.end_array().end_object();
-    Ok(Written { body: out.finish().into(), notes })
+    Takes::ALL.written(out, notes, tool_names)
 }
 
 fn options(
