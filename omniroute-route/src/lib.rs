@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod attempts;
 mod auto;
 mod auto_name;
 mod bounded;
