@@ -29,6 +29,7 @@ mod specificity;
 mod stats;
 mod strategies;
 
+pub use attempts::Hint;
 pub use auto::auto;
 pub use auto::factors::{FACTORS, FactorInfo};
 pub use auto::weights::{Weights, mode};
@@ -47,7 +48,8 @@ pub use receipt::{AttemptReceipt, Receipt, Role, RouteReceipt, Tokens};
 pub use registry::{RESERVED, STRATEGIES, StrategyEntry, strategy};
 pub use resolve::{Mapping, Resolved, Route, Rule, resolve};
 pub use router::{
-    BuildError, ChatError, ChatOptions, ChatReply, ReplyBody, ReplyStream, Router, RouterBuilder, RouterHealth,
+    BuildError, ChatError, ChatOptions, ChatReply, ReplyBody, ReplyStream, Router, RouterBuilder,
+    RouterHealth,
 };
 pub use specificity::{Signs, specificity};
 pub use stats::{Stats, fill_prices};

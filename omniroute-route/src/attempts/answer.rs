@@ -78,7 +78,11 @@ impl Ending {
     ) -> Ending {
         if how.deadline {
             let message = match failed.last() {
-                Some(last) => format!("the time for the request is up, after {} attempts; the last: {}", failed.len(), short(spots, last)),
+                Some(last) => format!(
+                    "the time for the request is up, after {} attempts; the last: {}",
+                    failed.len(),
+                    short(spots, last)
+                ),
                 None => "the time for the request is up before anybody could be tried".to_owned(),
             };
             let failure = failed.last().map(|last| last.failure.clone());
@@ -96,7 +100,12 @@ impl Ending {
                     retry_at: denial.retry_at,
                     ..Ending::own(denial.status, denial.code, denial.failure().message, hint(denial.status))
                 },
-                None => Ending::own(404, "no_executable_targets", "there is nobody to try".to_owned(), Hint::TryAuto),
+                None => Ending::own(
+                    404,
+                    "no_executable_targets",
+                    "there is nobody to try".to_owned(),
+                    Hint::TryAuto,
+                ),
             };
         };
         let failure = chosen.failure.clone();

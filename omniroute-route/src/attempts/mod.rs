@@ -258,7 +258,13 @@ impl Attempts {
         let deadline = self.over == Some(Over::Deadline);
         let stopped = self.over == Some(Over::Stopped);
         let overflow = !stopped && self.gone.iter().all(Option::is_some) && !self.spots.is_empty();
-        Ending::of(&self.spots, &self.failed, self.denied.as_ref(), mode, answer::How { deadline, stopped, overflow })
+        Ending::of(
+            &self.spots,
+            &self.failed,
+            self.denied.as_ref(),
+            mode,
+            answer::How { deadline, stopped, overflow },
+        )
     }
 
     fn end(&mut self, over: Over) -> Next {

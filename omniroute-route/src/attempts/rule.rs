@@ -80,7 +80,11 @@ pub fn consequence(failure: &Failure, filtered_next: bool) -> Consequence {
             })
         },
         K::Unavailable | K::Timeout | K::Overloaded | K::RateLimited => {
-            Consequence::passing(if failure.scope == Scope::Model { Leaves::Target } else { Leaves::Connection })
+            Consequence::passing(if failure.scope == Scope::Model {
+                Leaves::Target
+            } else {
+                Leaves::Connection
+            })
         }
         K::QuotaExhausted => Consequence::next(match failure.scope {
             Scope::Provider => Leaves::Provider,

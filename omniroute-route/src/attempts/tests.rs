@@ -185,7 +185,8 @@ fn which_error_the_caller_hears() {
         let mut attempts = Attempts::new(spots("a/1/m b/1/m c/1/m"), Allowance::default());
         let mut limited = fail(K::RateLimited, Scope::Connection);
         limited.retry_at = Some(UnixMs(9_000));
-        let failures = [fail(K::Unauthorized, Scope::Connection), limited, fail(K::Unavailable, Scope::Provider)];
+        let failures =
+            [fail(K::Unauthorized, Scope::Connection), limited, fail(K::Unavailable, Scope::Provider)];
         for (id, failure) in failures.into_iter().enumerate() {
             attempts.admitted(id);
             attempts.failed(failure, Mono(0));
@@ -257,10 +258,12 @@ fn denial() -> Denial {
     use omniroute_core::Principal;
     use omniroute_core::testing::VirtualClock;
     use omniroute_resilience::{AdmitContext, MemoryStore, Resilience};
-    let resilience =
-        Resilience::builder(std::sync::Arc::new(MemoryStore::new(std::sync::Arc::new(VirtualClock::default()))), std::sync::Arc::new(VirtualClock::default()))
-            .build()
-            .unwrap();
+    let resilience = Resilience::builder(
+        std::sync::Arc::new(MemoryStore::new(std::sync::Arc::new(VirtualClock::default()))),
+        std::sync::Arc::new(VirtualClock::default()),
+    )
+    .build()
+    .unwrap();
     let cx = AdmitContext::new(Principal::default());
     let asked = resilience.admit(&[], &cx);
     asked.now_or_never().unwrap().unwrap_err()

@@ -105,7 +105,8 @@ impl Job {
         let env = &self.inner.env;
         let key = (target.provider.clone(), target.connection.clone());
         let Some(provider) = self.inner.providers.get(&key) else {
-            let message = format!("nobody answers for connection {} of {}", target.connection, target.provider);
+            let message =
+                format!("nobody answers for connection {} of {}", target.connection, target.provider);
             return Err(Failure::local(FailureKind::Unauthorized, "no_provider", message));
         };
         let streamed = request.head().stream;
@@ -156,7 +157,11 @@ impl Job {
                 let peeked = within(&*env.clock, limit, peek(&mut items, passes)).await;
                 Ok(Ready::Stream { ready: peeked.ok_or_else(late)??, items, from })
             }
-            _ => Err(Failure::local(FailureKind::Unsupported, "unknown_body", "the answer has a form nobody reads")),
+            _ => Err(Failure::local(
+                FailureKind::Unsupported,
+                "unknown_body",
+                "the answer has a form nobody reads",
+            )),
         }
     }
 

@@ -96,9 +96,8 @@ impl Books {
         outcome.class = Some(class.name().into());
         outcome.explored = explored;
         outcome.first_content = self.first.map(|first| first.since(permit.grant().started.mono));
-        outcome.spend = usage
-            .as_ref()
-            .map(|usage| Spend { tokens: usage.total(), micro_usd: micro_usd.unwrap_or(0) });
+        outcome.spend =
+            usage.as_ref().map(|usage| Spend { tokens: usage.total(), micro_usd: micro_usd.unwrap_or(0) });
         outcome.limits = self.limits;
         outcome.failure = failure;
         let at = self.at;

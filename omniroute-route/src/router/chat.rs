@@ -222,7 +222,7 @@ impl Inner {
         let Some(id) = request.session().filter(|_| real) else { return Ok(known) };
         let mut session = self.session(request, id, now, known.tool_tail);
         // Where other processes have seen the session; without a store it goes on with what this one knows.
-        if let Some(last) = &session.last {
+        if let Some(last) = session.last.as_ref().filter(|_| self.pins()) {
             let pinned = self.resilience.pin(request.principal(), &last.provider, id).await;
             if let Ok(pin) = pinned {
                 session.pin = pin.map(|pin| (last.provider.clone(), pin.connection));
@@ -230,6 +230,11 @@ impl Inner {
         }
         known.session = Some(session);
         Ok(known)
+    }
+
+    /// Whether resilience keeps pins; else this process remembers who answered a session last.
+    fn pins(&self) -> bool {
+        self.resilience.config().affinity.ttl.as_ms() > 0
     }
 
     fn plan(
@@ -258,9 +263,7 @@ impl Inner {
             // Everybody rests: whether one is due soon, or is tried as the last, admission says.
             Err(error) if passing(error.kind) && real && Slot::forgive(&mut desk.columns) => {
                 let second = planner.plan(ask, &slot.pool, &desk.columns, &mut desk.work);
-                second
-                    .map(|decision| Decided { decision, resting: Some(error.clone()) })
-                    .map_err(|_| error)
+                second.map(|decision| Decided { decision, resting: Some(error.clone()) }).map_err(|_| error)
             }
             Err(error) => Err(error),
         };

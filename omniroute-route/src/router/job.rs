@@ -94,9 +94,10 @@ impl Job {
             self.passed(&ids[..position], &handles, &candidates);
             let id: PickId = ids[position];
             attempts.admitted(id);
-            let strict = !attempts.failures().iter().any(|failed| {
-                failed.failure.code.as_deref() == Some("bad_tool_arguments")
-            });
+            let strict = !attempts
+                .failures()
+                .iter()
+                .any(|failed| failed.failure.code.as_deref() == Some("bad_tool_arguments"));
             let tried = Box::pin(self.attempt(request, permit, candidates[id], errand, strict)).await;
             match tried {
                 Ok(answer) => {
@@ -105,8 +106,9 @@ impl Job {
                 }
                 Err(failure) => {
                     attempts.failed(failure, clock.now().mono);
+                    let untried = |id| attempts.failures().iter().all(|failed| failed.id != id);
                     for (other, candidate) in candidates.iter().enumerate() {
-                        if let Some(reason) = attempts.gone(other).filter(|_| other != id) {
+                        if let Some(reason) = attempts.gone(other).filter(|_| untried(other)) {
                             self.skip(*candidate, reason);
                         }
                     }

@@ -38,7 +38,9 @@ pub(crate) fn look(request: &ChatRequest) -> Result<Seen, WireError> {
         .iter()
         .map(|tool| {
             let description = tool.description.as_ref().map_or(0, |text| text.decode().len());
-            tool.name.decode().len() + description + tool.schema.as_ref().map_or(0, |schema| schema.raw().len())
+            tool.name.decode().len()
+                + description
+                + tool.schema.as_ref().map_or(0, |schema| schema.raw().len())
         })
         .sum();
     let mut needs = sizes.needs;

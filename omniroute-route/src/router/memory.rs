@@ -50,11 +50,19 @@ impl Default for Memory {
 
 impl Memory {
     /// The class of a turn. `real`: the turn is taken; else it is only asked about.
-    pub(super) fn class(&self, consumer: &Principal, session: &SessionId, points: &Points, real: bool) -> TaskClass {
+    pub(super) fn class(
+        &self,
+        consumer: &Principal,
+        session: &SessionId,
+        points: &Points,
+        real: bool,
+    ) -> TaskClass {
         let mut sessions = lock(&self.sessions);
         let key = (consumer.clone(), session.clone());
         if !real {
-            return sessions.get(&key).map_or_else(|| points.class(), |known| known.steady.clone().turn(points));
+            return sessions
+                .get(&key)
+                .map_or_else(|| points.class(), |known| known.steady.clone().turn(points));
         }
         let mut known = sessions.remove(&key).unwrap_or_default();
         let class = known.steady.turn(points);
@@ -63,7 +71,12 @@ impl Memory {
     }
 
     /// Who answered a session last, and how many turns it had in the last half hour.
-    pub(super) fn session(&self, consumer: &Principal, session: &SessionId, now: UnixMs) -> (Option<Target>, u32) {
+    pub(super) fn session(
+        &self,
+        consumer: &Principal,
+        session: &SessionId,
+        now: UnixMs,
+    ) -> (Option<Target>, u32) {
         let sessions = lock(&self.sessions);
         let Some(known) = sessions.get(&(consumer.clone(), session.clone())) else { return (None, 0) };
         let young = known.turns.iter().filter(|at| now.0.saturating_sub(**at) <= HALF_AN_HOUR).count();

@@ -313,8 +313,8 @@ impl Inner {
                 let combo = self.combos.get(name).expect("resolving found the combo");
                 execution = combo.execution;
                 let name: Arc<str> = format!("combo {name:?}").into();
-                let planner = Planner::new(name.clone(), combo.strategy.clone())
-                    .with_accounts(combo.accounts.clone());
+                let planner =
+                    Planner::new(name.clone(), combo.strategy.clone()).with_accounts(combo.accounts.clone());
                 (name, combo_pool(version, combo, &self.combos, &*self.directory), planner)
             }
             Route::Auto(auto_name) => {

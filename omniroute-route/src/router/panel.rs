@@ -154,10 +154,16 @@ impl Job {
 
 /// The answer whose words the others share most.
 fn most_alike(voices: &[Voice]) -> usize {
-    let words: Vec<BTreeSet<&str>> = voices.iter().map(|voice| voice.text().split_whitespace().collect()).collect();
+    let words: Vec<BTreeSet<&str>> =
+        voices.iter().map(|voice| voice.text().split_whitespace().collect()).collect();
     let mut best = (0, -1.0);
     for (at, own) in words.iter().enumerate() {
-        let sum: f64 = words.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| alike(own, other)).sum();
+        let sum: f64 = words
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+            .map(|(_, other)| alike(own, other))
+            .sum();
         if sum > best.1 {
             best = (at, sum);
         }

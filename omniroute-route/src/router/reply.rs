@@ -48,7 +48,12 @@ pub(super) fn check(doc: &Doc, from: Wire, lens: Lens<'_>) -> Result<Checked, Fa
         Err(WireError::Vendor(error)) if empty(&error) => {
             if same && lens.tool_tail && trusted(from) && said_so(doc) {
                 let body = doc.bytes().clone();
-                return Ok(Checked { body, usage: None, text: String::new(), notes: vec!["legitimate_empty"] });
+                return Ok(Checked {
+                    body,
+                    usage: None,
+                    text: String::new(),
+                    notes: vec!["legitimate_empty"],
+                });
             }
             return Err(of_error(&error, Phase::BodyComplete));
         }

@@ -107,9 +107,13 @@ pub(super) fn reason(blocked: Blocked) -> DropReason {
         B::NotConfigured => DropReason::NoCredential,
         B::Terminal(_) => DropReason::CredentialTerminal,
         B::Disabled => DropReason::Disabled,
-        B::RateLimited | B::Overloaded | B::AuthRetry | B::Forbidden | B::Transport | B::ServerError | B::Manual => {
-            DropReason::Cooling
-        }
+        B::RateLimited
+        | B::Overloaded
+        | B::AuthRetry
+        | B::Forbidden
+        | B::Transport
+        | B::ServerError
+        | B::Manual => DropReason::Cooling,
         B::ModelNotFound | B::ModelLocked => DropReason::ModelLocked,
         B::QuotaExhausted | B::ModelQuota | B::QuotaShare => DropReason::QuotaExhausted,
         B::RateLimit | B::Slots => DropReason::AtCapacity,

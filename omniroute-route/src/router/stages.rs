@@ -48,7 +48,8 @@ impl Job {
             let role = if ends { Role::Answer } else { Role::Stage };
             let errand = Errand { role, budget: budget.clone(), patient: false, text: !ends };
             let answer = self.run(&body, &picks, &errand).await.map_err(|ending| {
-                let message = format!("step {} of the chain failed: {}: {}", number + 1, ending.code, ending.message);
+                let message =
+                    format!("step {} of the chain failed: {}: {}", number + 1, ending.code, ending.message);
                 let status = if ending.failure.is_some() { 502 } else { ending.status };
                 let mut error = ChatError::own(status, "pipeline_step_failed", message, ending.hint);
                 error.failure = ending.failure.map(Box::new);

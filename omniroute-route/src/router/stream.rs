@@ -94,7 +94,7 @@ impl ReplyStream {
     /// The provider broke off: the client is told, and nobody else is asked.
     fn fail(&mut self, mut failure: Failure) {
         self.items = None;
-        let said = format!("the provider broke off after the answer had begun: {}", failure.kind.code());
+        let said = format!("the answer was interrupted: the provider broke off, {}", failure.kind.code());
         let error = Event::Error(ErrorBody::own("upstream_interrupted", said));
         let mut out = Vec::new();
         let fresh = || {
@@ -119,11 +119,8 @@ impl ReplyStream {
     fn end(&mut self) {
         self.items = None;
         if !self.finished {
-            let failure = Failure::new(
-                FailureKind::BadReply,
-                Scope::Request,
-                "the stream ended before the answer did",
-            );
+            let failure =
+                Failure::new(FailureKind::BadReply, Scope::Request, "the stream ended before the answer did");
             return self.fail(failure);
         }
         if let Some(books) = self.books.take() {
