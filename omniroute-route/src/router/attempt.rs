@@ -35,7 +35,7 @@ pub(super) struct Answer {
 pub(super) enum AnswerBody {
     /// In the client's wire, and what was said if that was wanted.
     Whole(Bytes, String),
-    Stream(Box<ReplyStream>),
+    Stream(ReplyStream),
 }
 
 impl Job {
@@ -84,7 +84,7 @@ impl Job {
                 books.content(true).await;
                 self.receipt.with(|receipt| receipt.streamed = true);
                 let stream = ReplyStream::new(ready, items, writer, self.client, context, books);
-                Ok(Answer { target, body: AnswerBody::Stream(Box::new(stream)) })
+                Ok(Answer { target, body: AnswerBody::Stream(stream) })
             }
             Err(failure) => {
                 books.close(Some(failure.clone())).await;

@@ -146,7 +146,7 @@ impl Inner {
         receipt.with(|receipt| receipt.answered = Some(target.to_string()));
         let body = match body {
             AnswerBody::Whole(body, _) => ReplyBody::Whole(body),
-            AnswerBody::Stream(stream) => ReplyBody::Stream(*stream),
+            AnswerBody::Stream(stream) => ReplyBody::Stream(stream),
         };
         Ok(ChatReply { wire: client, body, receipt })
     }

@@ -156,12 +156,14 @@ fn tool_tail(read: &Request<'_>) -> bool {
 
 fn signs(read: &Request<'_>, user: &str, tokens: u64) -> Signs {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let mut signs = Signs::default();
-    signs.fences = count(user.matches("```").count() / 2);
-    signs.inline_code = count((user.matches('`').count() - 3 * user.matches("```").count()) / 2);
-    signs.formulas = count(user.matches("$$").count() / 2);
-    signs.messages = count(read.turns.len());
-    signs.tokens = tokens;
-    signs.tools = count(read.tools.len());
-    signs
+    let fences = user.matches("```").count();
+    Signs {
+        fences: count(fences / 2),
+        inline_code: count((user.matches('`').count() - 3 * fences) / 2),
+        formulas: count(user.matches("$$").count() / 2),
+        messages: count(read.turns.len()),
+        tokens,
+        tools: count(read.tools.len()),
+        ..Signs::default()
+    }
 }

@@ -12,7 +12,10 @@ const MOST: usize = 10_000;
 
 /// Allowances by connection.
 #[derive(Debug)]
-pub(super) struct Quotas(Mutex<Bounded<(ProviderId, ConnectionId), [Option<Used>; 3]>>);
+pub(super) struct Quotas(Mutex<Bounded<(ProviderId, ConnectionId), Row>>);
+
+/// By window.
+type Row = [Option<Used>; 3];
 
 #[derive(Debug, Clone, Copy)]
 struct Used {

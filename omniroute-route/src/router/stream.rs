@@ -16,7 +16,9 @@ use super::reply::of_error;
 
 /// The bytes of a streamed answer, in the client's wire. Errors do not end it: the client is told in its own wire, and
 /// the receipt says so. Dropping it ends the call at the vendor.
-pub struct ReplyStream {
+pub struct ReplyStream(Box<Live>);
+
+struct Live {
     items: Option<EventStream>,
     queue: VecDeque<Bytes>,
     /// None: the provider speaks the client's wire, and its bytes pass.
@@ -32,7 +34,7 @@ pub struct ReplyStream {
 
 impl std::fmt::Debug for ReplyStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ReplyStream").field("wire", &self.wire.id()).finish_non_exhaustive()
+        f.debug_struct("ReplyStream").field("wire", &self.0.wire.id()).finish_non_exhaustive()
     }
 }
 
@@ -46,7 +48,7 @@ impl ReplyStream {
         context: WriteContext,
         books: Books,
     ) -> ReplyStream {
-        let mut stream = ReplyStream {
+        let mut live = Live {
             items: Some(items),
             queue: VecDeque::new(),
             writer,
@@ -58,11 +60,13 @@ impl ReplyStream {
             closing: None,
         };
         for item in ready {
-            stream.take(item);
+            live.take(item);
         }
-        stream
+        ReplyStream(Box::new(live))
     }
+}
 
+impl Live {
     fn take(&mut self, item: StreamItem) {
         let mut out = Vec::new();
         for event in &item.events {
@@ -133,7 +137,7 @@ impl Stream for ReplyStream {
     type Item = Bytes;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let this = self.get_mut();
+        let this = &mut *self.get_mut().0;
         loop {
             if let Some(bytes) = this.queue.pop_front() {
                 return Poll::Ready(Some(bytes));
