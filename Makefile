@@ -7,7 +7,7 @@ CARGO ?= cargo
 SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
 
 .PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench estimator
-.PHONY: eval rtk-report resilience-report route-report fuzz bless new-engine new-filter
+.PHONY: examples eval rtk-report resilience-report route-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
@@ -18,6 +18,7 @@ help:
 	@echo "make rtk-report  what the filters save and keep of the recorded outputs"
 	@echo "make catalog-check  the rules of the catalogue of providers and models"
 	@echo "make resilience-report  the fault scripts of the simulator on every store, full number"
+	@echo "make examples    small programs that route requests to played vendors"
 	@echo "make route-report what the learning policy gains in the simulator"
 	@echo "make tokens-exact exact token counts against the reference, over every recorded text"
 	@echo "make python, make node  the package of one language, with its tests and the frameworks it adapts to"
@@ -50,6 +51,13 @@ unit:
 
 catalog-check:
 	$(CARGO) run -q -p omniroute-providers --example catalog_check
+
+# Programs that route requests to played vendors.
+examples:
+	$(CARGO) run -q -p fallback-two-providers
+	$(CARGO) run -q -p auto-route
+	$(CARGO) run -q -p custom-strategy
+	$(CARGO) run -q -p agent-loop
 
 # Each feature alone must build.
 features:

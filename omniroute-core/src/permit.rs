@@ -167,8 +167,8 @@ impl Permit {
     }
 
     /// The first valid content (or the whole body) has arrived. A second call does nothing.
-    pub async fn first_content(&self) {
-        Arc::clone(&self.sink).first_content().await;
+    pub fn first_content(&self) -> BoxFuture<'static, ()> {
+        Arc::clone(&self.sink).first_content()
     }
 
     /// Drives due upkeep; streams call it on every poll. Never blocks, costs nothing when nothing is due.
@@ -187,8 +187,8 @@ impl Permit {
     ///
     /// # Errors
     /// A local failure: the attempt must not be sent.
-    pub async fn check(&self) -> Result<(), Failure> {
-        Arc::clone(&self.sink).check().await
+    pub fn check(&self) -> BoxFuture<'static, Result<(), Failure>> {
+        Arc::clone(&self.sink).check()
     }
 
     /// Ends the attempt. The outcome is taken at once; awaiting sees it through. If the future is dropped,

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod attempts;
 mod auto;
 mod auto_name;
 mod bounded;
@@ -19,13 +20,16 @@ mod names;
 mod options;
 mod planner;
 pub mod prefix;
+mod receipt;
 mod registry;
 pub mod rendezvous;
 mod resolve;
+mod router;
 mod specificity;
 mod stats;
 mod strategies;
 
+pub use attempts::Hint;
 pub use auto::auto;
 pub use auto::factors::{FACTORS, FactorInfo};
 pub use auto::weights::{Weights, mode};
@@ -40,8 +44,13 @@ pub use fitness::Fitness;
 pub use last_good::LastGood;
 pub use options::{OptionMap, OptionReader, OptionValue};
 pub use planner::{Ask, Decision, Planner, Work};
+pub use receipt::{AttemptReceipt, Receipt, Role, RouteReceipt, Tokens};
 pub use registry::{RESERVED, STRATEGIES, StrategyEntry, strategy};
 pub use resolve::{Mapping, Resolved, Route, Rule, resolve};
+pub use router::{
+    BuildError, ChatError, ChatOptions, ChatReply, ReplyBody, ReplyStream, Router, RouterBuilder,
+    RouterHealth,
+};
 pub use specificity::{Signs, specificity};
 pub use stats::{Stats, fill_prices};
 pub use strategies::quota_share::QuotaShare;

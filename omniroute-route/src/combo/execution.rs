@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::attempts::ErrorMode;
 use crate::options::OptionReader;
 
 /// How attempts of a combo are made. Nothing here is decided by a strategy.
@@ -20,6 +21,17 @@ pub struct Execution {
     pub target_timeout: Duration,
     /// Time for the request; none: no limit.
     pub deadline: Option<Duration>,
+    /// Which of several failures the caller hears.
+    pub error_mode: ErrorMode,
+    /// A refusal of a content filter lets the next target try.
+    pub filtered_next: bool,
+}
+
+impl Default for Execution {
+    /// The documented defaults.
+    fn default() -> Self {
+        Execution::read(&mut OptionReader::new("", &crate::options::OptionMap::new()))
+    }
 }
 
 impl Execution {
@@ -36,6 +48,9 @@ impl Execution {
             set_retries: reader.whole("set_retries", 0, 0, 10),
             target_timeout,
             deadline: (!deadline.is_zero()).then_some(deadline),
+            error_mode: [ErrorMode::Last, ErrorMode::First, ErrorMode::Aggregated]
+                [reader.word("error_mode", 0, &["last", "first", "aggregated"])],
+            filtered_next: reader.word("on_filter", 0, &["stop", "next"]) == 1,
         }
     }
 }

@@ -91,6 +91,13 @@ impl Combos {
         if errors.is_empty() { Ok(combos) } else { Err(errors) }
     }
 
+    /// Gives a combo a strategy that no configuration knows.
+    pub(crate) fn own(&mut self, name: &str, strategy: Arc<dyn RoutingStrategy>) {
+        if let Some(at) = self.index.get(name) {
+            self.combos[*at].strategy = strategy;
+        }
+    }
+
     /// The combo of a name. Case counts.
     pub fn get(&self, name: &str) -> Option<&Combo> {
         self.index.get(name).map(|at| &self.combos[*at])

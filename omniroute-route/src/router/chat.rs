@@ -1,0 +1,327 @@
+//! One request from its bytes to its answer: what is meant, what is seen, what is planned, what is done.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use futures::channel::oneshot;
+use omniroute_core::route::{
+    Plan, Reason, RequestFacts, RouteError, RouteErrorKind, RouteOptions, SessionFacts, TaskClass,
+};
+use omniroute_core::{ChatRequest, Moment};
+use omniroute_resilience::Budget;
+
+use super::attempt::{Answer, AnswerBody};
+use super::error::ChatError;
+use super::job::{Errand, Job};
+use super::look::{Seen, look};
+use super::slot::Slot;
+use super::{ChatOptions, ChatReply, Inner, ReplyBody, Router};
+use crate::attempts::Ending;
+use crate::explain::Explanation;
+use crate::planner::{Ask, Decision};
+use crate::receipt::{Receipt, Role};
+
+/// Candidates that a plan lists, so that a long list can be tried to its end.
+const DEPTH: usize = 64;
+/// Bodies from this size on are compressed where the host has its heavy work done.
+const HEAVY: usize = 64 << 10;
+
+/// A decision, and the error that stands behind it if it was made although everybody rests.
+struct Decided {
+    decision: Decision,
+    resting: Option<RouteError>,
+}
+
+/// What is known before a plan is made.
+struct Known {
+    facts: RequestFacts,
+    session: Option<SessionFacts>,
+    class: TaskClass,
+    tool_tail: bool,
+}
+
+impl Router {
+    /// Answers a request, whole or streamed as it says.
+    ///
+    /// # Behavior
+    /// - A stream is given away when its first content is there; until then the next target may answer, from then on
+    ///   nobody else.
+    /// - At most as many attempts and as much time as the route allows.
+    /// - Dropping the future ends the call at the vendor and blames nobody.
+    ///
+    /// # Errors
+    /// One status and one code, with what was tried in the receipt.
+    pub async fn chat(&self, request: ChatRequest) -> Result<ChatReply, Box<ChatError>> {
+        self.chat_with(request, &ChatOptions::default()).await
+    }
+
+    /// [`Router::chat`] for a request that asks for something.
+    ///
+    /// # Errors
+    /// As [`Router::chat`].
+    pub async fn chat_with(
+        &self,
+        request: ChatRequest,
+        options: &ChatOptions,
+    ) -> Result<ChatReply, Box<ChatError>> {
+        Box::pin(self.inner.chat(request, options)).await
+    }
+}
+
+impl Inner {
+    async fn chat(
+        self: &Arc<Self>,
+        mut request: ChatRequest,
+        options: &ChatOptions,
+    ) -> Result<ChatReply, Box<ChatError>> {
+        let began = self.env.clock.now();
+        let number = self.number.fetch_add(1, Relaxed);
+        let seed = self.seed ^ number;
+        let name = options.request.clone().unwrap_or_else(|| format!("{:x}-{number}", self.seed).into());
+        let slot = self.named(&request).map_err(|error| ChatError::of_route(&error))?;
+        let receipt = Receipt::new(&name, slot.name.to_string());
+        let route = self.route_options(options);
+        let client = request.wire();
+        let told = |error: Box<ChatError>| error.with(&receipt);
+        let mut known = self.know(&request, options, began, true).await.map_err(told)?;
+        if let Some(compressor) = self.compressor.clone() {
+            // A request that nobody can serve is not worth compressing.
+            self.plan(&slot, &known, &route, began, seed, false)
+                .map_err(|error| told(ChatError::of_route(&error)))?;
+            request = self.compress(request, compressor, options, began, &receipt).await;
+            let class = known.class;
+            let pin = known.session.take();
+            known = self.know(&request, options, began, false).await.map_err(told)?;
+            (known.class, known.facts.class, known.session) = (class, class, pin);
+        }
+        receipt.with(|receipt| receipt.class = known.class);
+        let now = self.env.clock.now();
+        let Decided { decision, resting } = self
+            .plan(&slot, &known, &route, now, seed, true)
+            .map_err(|error| told(ChatError::of_route(&error)))?;
+        let plan = Explanation::of(&decision, slot.planner.strategy().id(), &slot.pool);
+        receipt.with(|receipt| receipt.plan = Some(plan));
+        let explored = decision.plan.first().filter(|pick| pick.why.reason == Reason::Explored);
+        let job = Job {
+            inner: Arc::clone(self),
+            receipt: receipt.clone(),
+            request: name,
+            facts: Arc::new(known.facts),
+            options: Arc::new(route),
+            session: request.session().cloned(),
+            class: known.class,
+            client,
+            tool_tail: known.tool_tail,
+            headers: options.headers.clone(),
+            ids: seed,
+            began,
+            deadline: slot.execution.deadline.map(|time| began.mono.after(time)),
+            explored: explored.map(|pick| pick.candidate),
+            slot,
+        };
+        let answered = match decision.plan {
+            Plan::Sequence(sequence) => {
+                let picks: Vec<u32> = sequence.picks.iter().map(|pick| pick.candidate).collect();
+                let errand = Errand {
+                    role: Role::Answer,
+                    budget: Budget::new(),
+                    patient: job.slot.planner.strategy().traits().patient,
+                    text: false,
+                };
+                job.run(&request, &picks, &errand).await.map_err(|ending| ended(*ending, resting))
+            }
+            Plan::Panel { members, judge, quorum, grace, limit } => {
+                let panel = super::panel::Panel { members, judge, quorum, grace, limit };
+                Box::pin(job.panel(&request, panel)).await
+            }
+            Plan::Chain(stages) => Box::pin(job.stages(&request, stages)).await,
+            _ => Err(ChatError::own(
+                500,
+                "strategy_error",
+                "the strategy made a plan of a kind that nobody carries out".to_owned(),
+                crate::attempts::Hint::SwitchCombo,
+            )),
+        };
+        let Answer { target, body } = answered.map_err(told)?;
+        receipt.with(|receipt| receipt.answered = Some(target.to_string()));
+        let body = match body {
+            AnswerBody::Whole(body, _) => ReplyBody::Whole(body),
+            AnswerBody::Stream(stream) => ReplyBody::Stream(stream),
+        };
+        Ok(ChatReply { wire: client, body, receipt })
+    }
+
+    pub(super) fn explain(
+        &self,
+        request: &ChatRequest,
+        options: &ChatOptions,
+    ) -> Result<Explanation, Box<ChatError>> {
+        let now = self.env.clock.now();
+        let seed = self.seed ^ self.number.load(Relaxed);
+        let slot = self.named(request).map_err(|error| ChatError::of_route(&error))?;
+        let route = self.route_options(options);
+        let seen = look(request).map_err(|error| ChatError::of_wire(&error))?;
+        let mut known = self.known(request, options, seen, false);
+        known.session = request.session().map(|id| self.session(request, id, now, known.tool_tail));
+        let decided = self.plan(&slot, &known, &route, now, seed, false);
+        let Decided { decision, .. } = decided.map_err(|error| ChatError::of_route(&error))?;
+        Ok(Explanation::of(&decision, slot.planner.strategy().id(), &slot.pool))
+    }
+
+    fn named(&self, request: &ChatRequest) -> Result<Arc<Slot>, RouteError> {
+        let model = request.head().model.map(|model| model.decode().into_owned()).unwrap_or_default();
+        let slot = self.slot(&model)?;
+        if slot.pool.is_empty() && slot.left_out > 0 {
+            let message = format!("{model:?} has no offer; its filter left out {}", slot.left_out);
+            return Err(RouteError::new(RouteErrorKind::NoExecutableTargets, message));
+        }
+        Ok(slot)
+    }
+
+    fn route_options(&self, options: &ChatOptions) -> RouteOptions {
+        let mut route = options.route.clone().unwrap_or_else(|| self.options.clone());
+        route.depth = route.depth.max(DEPTH);
+        route
+    }
+
+    fn known(&self, request: &ChatRequest, options: &ChatOptions, seen: Seen, real: bool) -> Known {
+        let Seen { mut facts, points, tool_tail } = seen;
+        facts.tags.clone_from(&options.tags);
+        facts.connection.clone_from(&options.connection);
+        let class = match request.session() {
+            Some(session) => self.memory.class(request.principal(), session, &points, real),
+            None => points.class(),
+        };
+        facts.class = class;
+        Known { facts, session: None, class, tool_tail }
+    }
+
+    fn session(
+        &self,
+        request: &ChatRequest,
+        id: &omniroute_core::SessionId,
+        now: Moment,
+        tool_tail: bool,
+    ) -> SessionFacts {
+        let mut facts = SessionFacts::new(id.clone());
+        (facts.last, facts.turns) = self.memory.session(request.principal(), id, now.wall);
+        facts.pin = facts.last.as_ref().map(|last| (last.provider.clone(), last.connection.clone()));
+        facts.tool_result_tail = tool_tail;
+        facts
+    }
+
+    async fn know(
+        &self,
+        request: &ChatRequest,
+        options: &ChatOptions,
+        now: Moment,
+        real: bool,
+    ) -> Result<Known, Box<ChatError>> {
+        let seen = look(request).map_err(|error| ChatError::of_wire(&error))?;
+        let mut known = self.known(request, options, seen, real);
+        let Some(id) = request.session().filter(|_| real) else { return Ok(known) };
+        let mut session = self.session(request, id, now, known.tool_tail);
+        // Where other processes have seen the session; without a store it goes on with what this one knows.
+        if let Some(last) = session.last.as_ref().filter(|_| self.pins()) {
+            let pinned = self.resilience.pin(request.principal(), &last.provider, id).await;
+            if let Ok(pin) = pinned {
+                session.pin = pin.map(|pin| (last.provider.clone(), pin.connection));
+            }
+        }
+        known.session = Some(session);
+        Ok(known)
+    }
+
+    /// Whether resilience keeps pins; else this process remembers who answered a session last.
+    fn pins(&self) -> bool {
+        self.resilience.config().affinity.ttl.as_ms() > 0
+    }
+
+    fn plan(
+        &self,
+        slot: &Slot,
+        known: &Known,
+        options: &RouteOptions,
+        now: Moment,
+        seed: u64,
+        real: bool,
+    ) -> Result<Decided, RouteError> {
+        let mut desk = {
+            let mut desks = self.desks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            desks.pop().unwrap_or_default()
+        };
+        slot.fill(&mut desk, &self.resilience, &self.stats, &self.quotas, now);
+        let ask = Ask { request: &known.facts, session: known.session.as_ref(), options, now, seed };
+        let planner = &slot.planner;
+        let first = if real {
+            planner.plan(ask, &slot.pool, &desk.columns, &mut desk.work)
+        } else {
+            planner.explain(ask, &slot.pool, &desk.columns, &mut desk.work)
+        };
+        let decided = match first {
+            Ok(decision) => Ok(Decided { decision, resting: None }),
+            // Everybody rests: whether one is due soon, or is tried as the last, admission says.
+            Err(error) if passing(error.kind) && real && Slot::forgive(&mut desk.columns) => {
+                let second = planner.plan(ask, &slot.pool, &desk.columns, &mut desk.work);
+                second.map(|decision| Decided { decision, resting: Some(error.clone()) }).map_err(|_| error)
+            }
+            Err(error) => Err(error),
+        };
+        self.desks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(desk);
+        decided
+    }
+
+    async fn compress(
+        &self,
+        mut request: ChatRequest,
+        compressor: Arc<dyn omniroute_core::Compressor>,
+        options: &ChatOptions,
+        now: Moment,
+        receipt: &Receipt,
+    ) -> ChatRequest {
+        let profile = options.profile.clone();
+        let (request, told) = if request.doc().bytes().len() < HEAVY {
+            let told = compressor.compress(&mut request, profile.as_deref(), now);
+            (request, told)
+        } else {
+            let (send, receive) = oneshot::channel();
+            let mut copy = request.clone();
+            self.env.offload.run(Box::new(move || {
+                let told = compressor.compress(&mut copy, profile.as_deref(), now);
+                let _gone = send.send((copy, told));
+            }));
+            match receive.await {
+                Ok(done) => done,
+                Err(_) => {
+                    receipt.note("not_compressed");
+                    return request;
+                }
+            }
+        };
+        receipt.with(|receipt| {
+            receipt.compressed = Some((told.tokens_before, told.tokens_after));
+        });
+        request
+    }
+}
+
+/// Whether time or a last attempt may help.
+fn passing(kind: RouteErrorKind) -> bool {
+    matches!(
+        kind,
+        RouteErrorKind::AllConnectionsCooling
+            | RouteErrorKind::ProviderCircuitOpen
+            | RouteErrorKind::LocalCapacity
+    )
+}
+
+/// An ending without attempts is what the plan said first, with the time that admission knows.
+fn ended(ending: Ending, resting: Option<RouteError>) -> Box<ChatError> {
+    match resting {
+        Some(mut error) if ending.failure.is_none() && ending.code != "combo_timeout" => {
+            error.retry_at = ending.retry_at.or(error.retry_at);
+            ChatError::of_route(&error)
+        }
+        _ => ChatError::of_ending(ending),
+    }
+}

@@ -1,0 +1,168 @@
+//! A committed stream: pieces of one target, and of no other, until its end.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::Stream;
+use futures::future::BoxFuture;
+use omniroute_core::hub::{ErrorBody, Event, StreamItem, WriteContext};
+use omniroute_core::wire::{StreamWriter, Wire};
+use omniroute_core::{EventStream, Failure, FailureKind, Phase, Scope};
+
+use super::books::Books;
+use super::reply::of_error;
+
+/// The bytes of a streamed answer, in the client's wire. Errors do not end it: the client is told in its own wire, and
+/// the receipt says so. Dropping it ends the call at the vendor.
+pub struct ReplyStream(Box<Live>);
+
+struct Live {
+    items: Option<EventStream>,
+    queue: VecDeque<Bytes>,
+    /// None: the provider speaks the client's wire, and its bytes pass.
+    writer: Option<Box<dyn StreamWriter>>,
+    wire: Wire,
+    context: WriteContext,
+    /// How the answer began, for a writer that has to end it.
+    start: Option<Event>,
+    finished: bool,
+    books: Option<Books>,
+    closing: Option<BoxFuture<'static, ()>>,
+}
+
+impl std::fmt::Debug for ReplyStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReplyStream").field("wire", &self.0.wire.id()).finish_non_exhaustive()
+    }
+}
+
+impl ReplyStream {
+    /// Of a provider's items, the first of which have been looked at already.
+    pub(super) fn new(
+        ready: Vec<StreamItem>,
+        items: EventStream,
+        writer: Option<Box<dyn StreamWriter>>,
+        wire: Wire,
+        context: WriteContext,
+        books: Books,
+    ) -> ReplyStream {
+        let mut live = Live {
+            items: Some(items),
+            queue: VecDeque::new(),
+            writer,
+            wire,
+            context,
+            start: None,
+            finished: false,
+            books: Some(books),
+            closing: None,
+        };
+        for item in ready {
+            live.take(item);
+        }
+        ReplyStream(Box::new(live))
+    }
+}
+
+impl Live {
+    fn take(&mut self, item: StreamItem) {
+        let mut out = Vec::new();
+        for event in &item.events {
+            match event {
+                // Of an answer that is none although its wire allows that, the bytes pass.
+                Event::Error(error) if !(self.writer.is_none() && empty(error)) => {
+                    let failure = of_error(error, Phase::MidStream);
+                    return self.fail(failure);
+                }
+                Event::Error(_) | Event::Finish => self.finished = true,
+                Event::Usage(usage) => {
+                    if let Some(books) = &mut self.books {
+                        books.usage = Some(usage.clone());
+                    }
+                }
+                Event::Start(_) => self.start = Some(event.clone()),
+                _ => {}
+            }
+            if let Some(writer) = &mut self.writer {
+                writer.write(event, &mut out);
+            }
+        }
+        let bytes = if self.writer.is_some() { Bytes::from(out) } else { item.raw };
+        if !bytes.is_empty() {
+            self.queue.push_back(bytes);
+        }
+    }
+
+    /// The provider broke off: the client is told, and nobody else is asked.
+    fn fail(&mut self, mut failure: Failure) {
+        self.items = None;
+        let said = format!("the answer was interrupted: the provider broke off, {}", failure.kind.code());
+        let error = Event::Error(ErrorBody::own("upstream_interrupted", said));
+        let mut out = Vec::new();
+        let fresh = || {
+            let mut writer = self.wire.stream_writer(&self.context)?;
+            if let Some(start) = &self.start {
+                writer.write(start, &mut Vec::new());
+            }
+            Some(writer)
+        };
+        if let Some(mut writer) = self.writer.take().or_else(fresh) {
+            writer.write(&error, &mut out);
+        }
+        if !out.is_empty() {
+            self.queue.push_back(Bytes::from(out));
+        }
+        failure.phase = Phase::MidStream;
+        if let Some(books) = self.books.take() {
+            self.closing = Some(books.close(Some(failure)));
+        }
+    }
+
+    fn end(&mut self) {
+        self.items = None;
+        if !self.finished {
+            let failure =
+                Failure::new(FailureKind::BadReply, Scope::Request, "the stream ended before the answer did");
+            return self.fail(failure);
+        }
+        if let Some(books) = self.books.take() {
+            self.closing = Some(books.close(None));
+        }
+    }
+}
+
+impl Stream for ReplyStream {
+    type Item = Bytes;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let this = &mut *self.get_mut().0;
+        loop {
+            if let Some(bytes) = this.queue.pop_front() {
+                return Poll::Ready(Some(bytes));
+            }
+            if let Some(closing) = &mut this.closing {
+                if closing.as_mut().poll(cx).is_pending() {
+                    return Poll::Pending;
+                }
+                this.closing = None;
+            }
+            let Some(items) = &mut this.items else { return Poll::Ready(None) };
+            if let Some(books) = &mut this.books {
+                books.permit.touch(cx);
+            }
+            match Pin::new(items).poll_next(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Ok(item))) => this.take(item),
+                Poll::Ready(Some(Err(failure))) => this.fail(failure),
+                Poll::Ready(None) => this.end(),
+            }
+        }
+    }
+}
+
+/// An answer that says nothing.
+pub(super) fn empty(error: &ErrorBody) -> bool {
+    error.code.as_deref() == Some("empty_reply")
+}

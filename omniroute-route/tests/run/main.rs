@@ -1,0 +1,11 @@
+//! The router against scripted providers that speak real wires, under a clock that only moves when told.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod executors;
+mod many;
+mod memory;
+mod script;
+mod streams;
+mod times;
+mod whole;
