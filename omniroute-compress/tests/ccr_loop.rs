@@ -175,3 +175,32 @@ fn the_note_needs_a_tool_that_can_be_called() {
         }
     }
 }
+
+/// A body that comes through twice, as behind two programs, is told once and keeps what the first one left.
+#[test]
+fn what_was_told_already_is_not_told_again() {
+    for wire in WIRES {
+        let mut agent = Agent::new(wire, &["lookup", TOOL], "Which are open?");
+        agent.call("lookup", json!({"q": 1}), records(1, 300));
+        let compress = |body: Vec<u8>| {
+            let compressor = Compress::builder().build().unwrap();
+            compressor.compress_body(Some(wire), body, Moment::default()).unwrap()
+        };
+        let once = compress(agent.bytes());
+        assert!(!once.receipt.added.is_empty(), "{}", wire.id());
+        let twice = compress(once.body.to_vec());
+        assert_eq!(twice.body, once.body, "{}", wire.id());
+        assert!(twice.receipt.added.is_empty() && !twice.receipt.applied);
+    }
+}
+
+#[test]
+fn the_note_is_short() {
+    let agent = Agent::new(WIRES[0], &["lookup", TOOL], "Which are open?");
+    let compressor = Compress::builder().build().unwrap();
+    let sent = send(&compressor, &agent, CallOptions::default(), 100);
+    let body: serde_json::Value = serde_json::from_str(&sent.body).unwrap();
+    let note = body["messages"][1]["content"].as_str().unwrap();
+    let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(note).len();
+    assert!(note.starts_with("[CCR protocol] ") && tokens <= 90, "{tokens} tokens: {note}");
+}

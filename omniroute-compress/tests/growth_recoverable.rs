@@ -176,7 +176,7 @@ fn doubled_inputs_cost_at_most_twice() {
     let safe: Box<Build> = Box::new(|| Compress::builder().plan("safe"));
     let threshold: Box<Build> =
         Box::new(|| Compress::builder().rewrite(Rewrite::Threshold { every_tokens: 50_000 }));
-    let all = doubled(inputs, 1_000);
+    let all = doubled(inputs, 2_000);
     // More thresholds lie in a longer history; they are few, and each is one pass.
     let short: Vec<_> = all.iter().filter(|(name, _)| *name != "long results").cloned().collect();
     all_grow("at first sight", safe.as_ref(), CallOptions::default(), &all);
@@ -184,7 +184,7 @@ fn doubled_inputs_cost_at_most_twice() {
     all_grow("cut to a limit", safe.as_ref(), CallOptions::default().target_tokens(5_000), &all);
     all_grow("at thresholds", threshold.as_ref(), CallOptions::default(), &short);
 
-    let outputs = doubled(outputs, 1_000);
+    let outputs = doubled(outputs, 2_000);
     for engine in ENGINES {
         let id = engine.info.id;
         let alone: Box<Build> = Box::new(move || Compress::builder().plan(id));

@@ -267,7 +267,7 @@ fn a_lost_record_is_seen_as_a_changed_prefix() {
     for wire in 0..4 {
         let whole = agent(wire, &(0..24).map(|n| (1, n)).collect::<Vec<_>>());
         assert_eq!(append_only(Compress::builder, &whole, 20), Ok(1));
-        let sessions = Arc::new(Flaky { inner: MemorySessions::default(), lost: 3, broken: false });
+        let sessions = Arc::new(Flaky { inner: MemorySessions::default(), lost: 2, broken: false });
         append_only(|| Compress::builder().sessions(sessions.clone()), &whole, 20).unwrap_err();
     }
 }
@@ -310,10 +310,10 @@ fn nothing_lost(
         let results = transcript.segments().iter().filter(|s| s.kind == SegmentKind::ToolResult);
         results.map(|s| s.original().to_owned()).collect()
     };
-    let given = texts(&ChatRequest::parse(agent.wire, agent.bytes()).unwrap());
+    let all = texts(&ChatRequest::parse(agent.wire, agent.bytes()).unwrap());
     let expanded = expand(request, &receipt.edits).map_err(|e| e.to_string())?;
     let back = texts(&ChatRequest::parse(agent.wire, expanded.body).unwrap());
-    for (n, ((given, sent), back)) in given.iter().zip(texts(request)).zip(back).enumerate() {
+    for (n, ((given, sent), back)) in all.iter().zip(texts(request)).zip(back).enumerate() {
         let fetched = |text: &str| {
             Handle::all_in(text).any(|handle| {
                 let ask = Ask::full(handle.id);
@@ -321,8 +321,10 @@ fn nothing_lost(
                     .is_ok_and(|answer| answer.text == *given)
             })
         };
-        // A reference may stand for a text that can be fetched itself.
-        if back != *given && !fetched(&sent) && !fetched(&back) {
+        // A reference may name an equal result further up, which can be fetched itself.
+        let referred =
+            sent.starts_with("[unchanged: identical to ") && all.iter().take(n).any(|t| t == given);
+        if back != *given && !fetched(&sent) && !fetched(&back) && !referred {
             return Err(format!("result {n}: {sent:.120}"));
         }
     }

@@ -104,6 +104,7 @@ fn chat(list: &mut Vec<Value>, n: usize, turn: &Turn) {
         Turn::Opaque(text) => {
             let opaque = json!([{"type": "reasoning.encrypted", "data": text}]);
             list.push(json!({"role": "assistant", "content": "Hm.", "reasoning_content": text, "reasoning_details": opaque}));
+            list.push(json!({"role": "user", "content": "Go on."}));
         }
     }
 }
@@ -152,6 +153,7 @@ fn responses(list: &mut Vec<Value>, n: usize, turn: &Turn) {
                 json!({"type": "reasoning", "id": format!("r{n}"), "summary": [], "encrypted_content": text}),
             );
             list.push(json!({"type": "web_search_call", "id": format!("w{n}"), "status": "completed", "action": {"query": text}}));
+            list.push(json!({"type": "message", "role": "user", "content": "Go on."}));
         }
     }
 }
