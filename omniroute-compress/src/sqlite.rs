@@ -53,6 +53,14 @@ pub struct SqliteBlobs {
     swept: AtomicI64,
 }
 
+/// What the file has under an address.
+struct Row {
+    /// None if it has gone.
+    content: Option<Vec<u8>>,
+    kept: i64,
+    used: i64,
+}
+
 impl fmt::Debug for SqliteBlobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteBlobs")
@@ -70,8 +78,18 @@ impl SqliteBlobs {
     /// newer version.
     pub fn open(path: impl Into<PathBuf>, limits: BlobLimits) -> Result<SqliteBlobs, BlobError> {
         let path = path.into();
-        private(&path).map_err(|error| failed(&path, &error.kind().to_string()))?;
-        let connection = prepared(&path).map_err(|error| told(&path, &error))?;
+        let cannot = |error: io::Error| failed(&path, &error.kind().to_string());
+        let connection = match made(&path).map_err(cannot)? {
+            true => connect(&path).map_err(|error| told(&path, &error))?,
+            false => {
+                // Nothing of another program's file is changed, not even who may read it.
+                let connection = connect(&path).map_err(|error| told(&path, &error))?;
+                ours(&path, &connection)?;
+                private(&path).map_err(cannot)?;
+                connection
+            }
+        };
+        prepare(&connection).map_err(|error| told(&path, &error))?;
         let store = SqliteBlobs {
             path,
             limits,
@@ -88,20 +106,10 @@ impl SqliteBlobs {
         let mut connection = self.lock();
         // Of two processes that make the file the second one waits here and then finds it made.
         let change = connection.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(told)?;
-        let number = |name: &str| change.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-        let (application, schema) =
-            (number("application_id").map_err(told)?, number("user_version").map_err(told)?);
-        let tables: i64 =
-            change.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(told)?;
-        if application == 0 && schema == 0 && tables == 0 {
+        if ours(&self.path, &change)? == Is::Empty {
             change.execute_batch(CREATE).map_err(told)?;
             change.pragma_update(None, "application_id", APPLICATION).map_err(told)?;
             change.pragma_update(None, "user_version", SCHEMA).map_err(told)?;
-        } else if application != APPLICATION {
-            return Err(failed(&self.path, "it belongs to another program"));
-        } else if schema > SCHEMA {
-            let rule = format!("it has schema {schema}, this version knows {SCHEMA}");
-            return Err(failed(&self.path, &rule));
         }
         change.commit().map_err(told)
     }
@@ -132,17 +140,14 @@ impl SqliteBlobs {
         done.map_err(|error| told(&self.path, &error))
     }
 
-    /// Content, when it was kept, and when it was used; the content is missing if it has gone.
-    fn row(
-        &self,
-        principal: &Principal,
-        id: BlobId,
-    ) -> Result<Option<(Option<Vec<u8>>, i64, i64)>, BlobError> {
+    fn row(&self, principal: &Principal, id: BlobId) -> Result<Option<Row>, BlobError> {
         let connection = self.lock();
         let found = connection
             .prepare_cached("SELECT content, kept, used FROM blobs WHERE principal = ?1 AND id = ?2")
             .and_then(|mut query| {
-                let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+                let row = |row: &rusqlite::Row<'_>| {
+                    Ok(Row { content: row.get(0)?, kept: row.get(1)?, used: row.get(2)? })
+                };
                 query.query_row(params![principal.as_str(), key(id)], row).optional()
             });
         found.map_err(|error| told(&self.path, &error))
@@ -189,7 +194,7 @@ impl BlobStore for SqliteBlobs {
     fn look(&self, principal: &Principal, id: BlobId) -> Result<Held, BlobError> {
         Ok(match self.row(principal, id)? {
             None => Held::Never,
-            Some((Some(content), kept, used)) if used == 0 || used >= self.end() => {
+            Some(Row { content: Some(content), kept, used }) if used == 0 || used >= self.end() => {
                 Held::Here { content: content.into(), kept: UnixMs(kept) }
             }
             Some(_) => Held::Gone,
@@ -328,20 +333,50 @@ fn key(id: BlobId) -> Vec<u8> {
     id.to_string().into_bytes()
 }
 
-fn prepared(path: &Path) -> Result<Connection, rusqlite::Error> {
+/// What a file is that may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Is {
+    Empty,
+    Ours,
+}
+
+/// Whether the file is empty or ours. Only reads.
+fn ours(path: &Path, connection: &Connection) -> Result<Is, BlobError> {
+    let told = |error: rusqlite::Error| told(path, &error);
+    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let (application, schema) =
+        (number("application_id").map_err(told)?, number("user_version").map_err(told)?);
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(told)?;
+    if application == 0 && schema == 0 && tables == 0 {
+        Ok(Is::Empty)
+    } else if application != APPLICATION {
+        Err(failed(path, "it belongs to another program"))
+    } else if schema > SCHEMA {
+        Err(failed(path, &format!("it has schema {schema}, this version knows {SCHEMA}")))
+    } else {
+        Ok(Is::Ours)
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    connection.pragma_update(None, "secure_delete", true)?;
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    connection.pragma_update(None, "synchronous", "NORMAL")?;
-    connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
     Ok(connection)
 }
 
-/// The file, made if it is missing, for this user only. SQLite gives its side files the same mode.
-fn private(path: &Path) -> io::Result<()> {
+fn prepare(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.pragma_update(None, "secure_delete", true)?;
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "journal_size_limit", 16 << 20)
+}
+
+/// Makes the file, for this user only, if it is missing; says whether it did. SQLite gives its side files the same
+/// mode.
+fn made(path: &Path) -> io::Result<bool> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -350,18 +385,31 @@ fn private(path: &Path) -> io::Result<()> {
         builder.create(folder)?;
     }
     let mut options = fs::OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        if file.metadata()?.permissions().mode() & 0o077 != 0 {
-            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    match options.open(path) {
+        Ok(_) => Ok(true),
+        // It is opened to say why it cannot be: the database would only say that it cannot.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::OpenOptions::new().read(true).write(true).open(path).map(|_| false)
         }
+        Err(error) => Err(error),
     }
-    drop(file);
+}
+
+/// Takes the right to read a file from everybody else.
+#[cfg(unix)]
+fn private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn private(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-//! Inputs made to cost much for what can be fetched back, rewritten or cut: twice the input may cost twice the work,
-//! counted in bytes and allocations.
+//! Inputs made to cost much for what can be fetched back, rewritten or cut, and for every engine alone: twice the input
+//! may cost twice the work, counted in bytes and allocations.
 //!
 //! One test in a program of its own, because the counters are the program's.
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop like tests")]
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use omniroute_compress::ccr::TOOL;
-use omniroute_compress::{CallOptions, Compress, CompressBuilder, MemoLimits, Rewrite};
+use omniroute_compress::{CallOptions, Compress, CompressBuilder, ENGINES, MemoLimits, Rewrite};
 use omniroute_core::{
     ChatRequest, CompressionEngine, EngineContext, EngineError, EngineInfo, History, Loss, Moment,
     Replacement, Tokenizer, wire,
@@ -69,8 +69,14 @@ fn lines(seed: usize, count: usize) -> String {
     (0..count).map(|n| format!("{seed}: entry {n} of a text without any news\n")).collect()
 }
 
+/// A body with what is bad about it.
+type Named = (&'static str, Vec<u8>);
+
+/// The same at one, two and four times a size.
+type Growing = (&'static str, [Vec<u8>; 3]);
+
 /// Named inputs whose size is `n` times something.
-fn inputs(n: usize) -> Vec<(&'static str, Vec<u8>)> {
+fn inputs(n: usize) -> Vec<Named> {
     let one = |text: String| body(&[("lookup", "x".to_owned(), text)]);
     let reads = |text: &dyn Fn(usize) -> String| {
         let all: Vec<_> = (0..n / 20).map(|k| ("read", "src/a.rs".to_owned(), text(k))).collect();
@@ -92,6 +98,32 @@ fn inputs(n: usize) -> Vec<(&'static str, Vec<u8>)> {
             "long results",
             body(&(0..n / 100).map(|k| ("lookup", String::new(), lines(k, 250))).collect::<Vec<_>>()),
         ),
+    ]
+}
+
+/// Outputs of commands that are `n` times something.
+fn outputs(n: usize) -> Vec<Named> {
+    let one = |command: &str, line: &dyn Fn(usize) -> String| {
+        let arguments = json!({"command": command}).to_string();
+        let call =
+            json!({"id": "c", "type": "function", "function": {"name": "bash", "arguments": arguments}});
+        let text: String = (0..n).map(line).collect();
+        serde_json::to_vec(&json!({"model": "gpt-4o", "messages": [
+            {"role": "assistant", "content": null, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": text},
+        ]}))
+        .unwrap()
+    };
+    vec![
+        ("hits in one file", one("grep -rn x src", &|k| format!("src/a.rs:{k}: let x = {k};\n"))),
+        ("a hit in every file", one("grep -rn x src", &|k| format!("src/f{k}.rs:1: let x = {k};\n"))),
+        ("tests that pass", one("cargo test", &|k| format!("test some::test_{k} ... ok\n"))),
+        ("lines that all tell of errors", one("make", &|k| format!("error: no rule for target {k}\n"))),
+        ("one line again and again", one("make", &|_| "the same line\n".to_owned())),
+        ("progress in one line", one("npm install", &|k| format!("\r\u{1b}[2Kfetching {k} of many"))),
+        ("colours that never end", one("make", &|k| format!("\u{1b}[3{}mword\n", k % 8))),
+        ("paths of a tree", one("find .", &|k| format!("./a{}/b{}/c{k}.txt\n", k % 7, k % 31))),
+        ("frames of a stack", one("python x.py", &|k| format!("  File \"m{k}.py\", line {k}, in f\n"))),
     ]
 }
 
@@ -125,28 +157,43 @@ impl CompressionEngine for Quadratic {
     }
 }
 
+/// The same inputs at one, two and four times a size.
+fn doubled(make: fn(usize) -> Vec<Named>, size: usize) -> Vec<Growing> {
+    let [one, two, four] = [size, 2 * size, 4 * size].map(make);
+    one.into_iter().zip(two).zip(four).map(|((a, b), c)| (a.0, [a.1, b.1, c.1])).collect()
+}
+
+fn all_grow(what: &str, build: &Build, options: CallOptions, inputs: &[Growing]) {
+    for (name, [one, two, four]) in inputs {
+        for (small, large) in [(one, two), (two, four)] {
+            grows_by(build, options, small, large).unwrap_or_else(|e| panic!("{what}, {name}: {e}"));
+        }
+    }
+}
+
 #[test]
 fn doubled_inputs_cost_at_most_twice() {
     let safe: Box<Build> = Box::new(|| Compress::builder().plan("safe"));
     let threshold: Box<Build> =
         Box::new(|| Compress::builder().rewrite(Rewrite::Threshold { every_tokens: 50_000 }));
-    let cases: [(&str, &Build, CallOptions); 4] = [
-        ("at first sight", safe.as_ref(), CallOptions::default()),
-        ("at a cold point", safe.as_ref(), CallOptions::default().cold(true)),
-        ("at thresholds", threshold.as_ref(), CallOptions::default()),
-        ("cut to a limit", safe.as_ref(), CallOptions::default().target_tokens(5_000)),
-    ];
-    for (what, build, options) in cases {
-        for ((name, small), (_, large)) in inputs(2_000).into_iter().zip(inputs(4_000)) {
-            // More thresholds lie in a longer history; they are few, and each is one pass.
-            if what == "at thresholds" && name == "long results" {
-                continue;
-            }
-            grows_by(build, options, &small, &large).unwrap_or_else(|e| panic!("{what}, {name}: {e}"));
-        }
+    let all = doubled(inputs, 2_000);
+    // More thresholds lie in a longer history; they are few, and each is one pass.
+    let short: Vec<_> = all.iter().filter(|(name, _)| *name != "long results").cloned().collect();
+    all_grow("at first sight", safe.as_ref(), CallOptions::default(), &all);
+    all_grow("at a cold point", safe.as_ref(), CallOptions::default().cold(true), &all);
+    all_grow("cut to a limit", safe.as_ref(), CallOptions::default().target_tokens(5_000), &all);
+    all_grow("at thresholds", threshold.as_ref(), CallOptions::default(), &short);
+
+    let outputs = doubled(outputs, 2_000);
+    for engine in ENGINES {
+        let id = engine.info.id;
+        let alone: Box<Build> = Box::new(move || Compress::builder().plan(id));
+        all_grow(id, alone.as_ref(), CallOptions::default().cold(true), &outputs);
+        all_grow(id, alone.as_ref(), CallOptions::default().cold(true), &all);
     }
+
     let quadratic: Box<Build> =
         Box::new(|| Compress::builder().engine(Arc::new(Quadratic)).plan("quadratic"));
-    let (small, large) = (inputs(2_000).swap_remove(7).1, inputs(4_000).swap_remove(7).1);
-    grows_by(quadratic.as_ref(), CallOptions::default().cold(true), &small, &large).unwrap_err();
+    let (_, [_, small, large]) = &all[7];
+    grows_by(quadratic.as_ref(), CallOptions::default().cold(true), small, large).unwrap_err();
 }

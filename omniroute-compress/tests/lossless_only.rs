@@ -3,13 +3,23 @@
 
 mod common;
 
-use omniroute_compress::{CallOptions, Compress, expand};
+use omniroute_compress::{CallOptions, Compress, Rewrite, expand};
 use omniroute_core::{ChatRequest, Moment, wire, wire::Wire};
 use serde_json::json;
 
 /// Sends a body with `lossless_only` and takes it back; says whether anything was changed.
 fn round_trip(wire: Wire, bytes: &[u8], options: CallOptions) -> Result<bool, String> {
-    let compressor = Compress::builder().lossless_only(true).build().unwrap();
+    sent_and_back(Rewrite::ColdOnly, "safe", wire, bytes, options)
+}
+
+fn sent_and_back(
+    rewrite: Rewrite,
+    plan: &str,
+    wire: Wire,
+    bytes: &[u8],
+    options: CallOptions,
+) -> Result<bool, String> {
+    let compressor = Compress::builder().plan(plan).rewrite(rewrite).lossless_only(true).build().unwrap();
     let mut request = ChatRequest::parse(wire, bytes.to_vec()).unwrap();
     let sent = compressor.compress_with(&mut request, options, Moment::default());
     let back = expand(&request, &sent.receipt.edits).map_err(|e| e.to_string())?;
@@ -24,15 +34,27 @@ fn round_trip(wire: Wire, bytes: &[u8], options: CallOptions) -> Result<bool, St
     }
 }
 
+/// Those that lose something, too: the switch keeps them from acting.
+fn every_engine() -> &'static str {
+    "repeat,ionizer,lite,rtk,codex-responses,rows,session-dedup,read-lifecycle,ccr"
+}
+
 #[test]
 fn every_recorded_session_comes_back_byte_for_byte() {
     let mut changed = 0;
     for session in common::all() {
         for cut in session.cuts(5) {
             let bytes = session.first(cut);
-            for options in [CallOptions::default(), CallOptions::default().cold(true)] {
-                let done = round_trip(session.wire, &bytes, options);
-                changed += usize::from(done.unwrap_or_else(|e| panic!("{} {cut}: {e}", session.name)));
+            let plain = CallOptions::default();
+            for (rewrite, plan, options) in [
+                (Rewrite::ColdOnly, "safe", plain),
+                (Rewrite::ColdOnly, "safe", plain.cold(true).target_tokens(1_000)),
+                (Rewrite::Threshold { every_tokens: 10_000 }, "safe", plain),
+                (Rewrite::Always, every_engine(), plain),
+            ] {
+                let done = sent_and_back(rewrite, plan, session.wire, &bytes, options);
+                let what = || format!("{} {cut} {plan} {rewrite:?}", session.name);
+                changed += usize::from(done.unwrap_or_else(|e| panic!("{}: {e}", what())));
             }
         }
     }

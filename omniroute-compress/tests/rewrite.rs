@@ -480,3 +480,29 @@ fn conversations_that_start_alike_keep_their_rewrites() {
     assert_eq!(send(&compressor, wire, &body(wire, true, &other), 2_010).receipt.rewrite, None);
     assert_eq!(send(&compressor, wire, &body(wire, true, &one), 2_020).body, rewritten.body);
 }
+
+/// A search in a file is not its latest state.
+#[test]
+fn a_search_does_not_take_the_place_of_a_read() {
+    for wire in WIRES {
+        let mut calls = vec![
+            read("src/a.rs", long(1, 300)),
+            Call {
+                tool: "grep",
+                arguments: json!({"pattern": "entry", "path": "src/a.rs"}),
+                text: long(2, 300),
+                is_error: false,
+            },
+        ];
+        calls.extend((0..9).map(|n| ask(n, format!("small {n}"))));
+        let body = body(wire, true, &calls);
+        let mut request = ChatRequest::parse(wire, serde_json::to_vec(&body).unwrap()).unwrap();
+        let compressor = builder().build().unwrap();
+        compressor.compress_with(&mut request, CallOptions::default().cold(true), at(10));
+        let transcript = Transcript::of(&request).unwrap();
+        let results = transcript.segments().iter().filter(|s| s.kind == SegmentKind::ToolResult);
+        let shown: Vec<bool> =
+            results.map(|s| s.original().contains("[CCR retrieve hash=")).take(2).collect();
+        assert_eq!(shown, [false, true], "{}", wire.id());
+    }
+}

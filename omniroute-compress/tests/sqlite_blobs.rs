@@ -1,8 +1,9 @@
 //! Blobs in a file: the same rules as in memory, and they are there after the process has gone.
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop like tests")]
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use omniroute_compress::SqliteBlobs;
@@ -69,58 +70,110 @@ fn files_are_for_their_owner_only() {
 }
 
 #[test]
-fn other_files_are_refused() {
+fn other_files_are_refused_and_left_as_they_are() {
     let folder = folder("other");
     std::fs::create_dir_all(&folder).unwrap();
     let text = folder.join("text");
     std::fs::write(&text, "no database, but long enough to be taken for one if nobody looks".repeat(99))
         .unwrap();
-    let error = SqliteBlobs::open(&text, BlobLimits::default()).unwrap_err();
-    assert!(error.to_string().ends_with("the file is damaged"), "{error}");
-    assert!(SqliteBlobs::open(&folder, BlobLimits::default()).is_err());
+    let other = folder.join("other.db");
+    let connection = rusqlite::Connection::open(&other).unwrap();
+    connection.execute_batch("CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine')").unwrap();
+    drop(connection);
+    for (path, why) in [(&text, "the file is damaged"), (&other, "it belongs to another program")] {
+        let state = || (std::fs::read(path).unwrap(), std::fs::metadata(path).unwrap().permissions());
+        let before = state();
+        let error = SqliteBlobs::open(path, BlobLimits::default()).unwrap_err().to_string();
+        assert!(error.ends_with(why) && error.contains(&path.display().to_string()), "{error}");
+        assert_eq!(state(), before, "{}", path.display());
+    }
+    let error = SqliteBlobs::open(&folder, BlobLimits::default()).unwrap_err().to_string();
+    assert!(error.ends_with("is a directory"), "{error}");
 }
 
-/// The child is killed in the middle of its writing; whatever it was told is kept, is kept.
-#[test]
-fn what_was_acknowledged_outlasts_a_kill() {
-    const CHILD: &str = "BLOBS_OF_CHILD";
-    if let Some(path) = std::env::var_os(CHILD) {
-        let store = open(&PathBuf::from(path), BlobLimits::default());
-        for n in 0..100_000_u32 {
-            store.put(&Principal::default(), format!("text {n} {}", "x".repeat(500)).as_bytes()).unwrap();
-            std::fs::write(format!("{}.last", store_path()), n.to_string()).unwrap();
+/// Told to a child, which then only writes.
+const CHILD: &str = "BLOBS_OF_CHILD";
+/// Told to a child that says that it has kept what it has not.
+const LIAR: &str = "BLOBS_OF_LIAR";
+/// Number of its run.
+const RUN: &str = "BLOBS_RUN";
+
+/// A text of its own for every number and run; some are long, so that kills hit large writes, too.
+fn text_of(run: u32, n: u32) -> Vec<u8> {
+    let length = if n.is_multiple_of(5) { 20_000 } else { 300 + n as usize % 500 };
+    format!("text {run}.{n} ").into_bytes().into_iter().cycle().take(length).collect()
+}
+
+/// Writes until it is killed. Says on standard output what is kept, once it is.
+fn write_for_ever(path: &Path, run: u32, lies: bool) {
+    let memory = MemoryBlobs::default();
+    let file = open(path, BlobLimits::default());
+    let store: &dyn BlobStore = if lies { &memory } else { &file };
+    let mut out = std::io::stdout();
+    for n in 0..1_000_000_u32 {
+        store.put(&Principal::default(), &text_of(run, n)).unwrap();
+        writeln!(out, "kept {n}").and_then(|()| out.flush()).unwrap();
+    }
+}
+
+/// Kills a child after it has told so many times that something is kept. Returns how many it has told in all.
+fn killed_child(file: &Path, run: u32, after: u32, lies: bool) -> u32 {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "what_was_acknowledged_outlasts_kills", "--nocapture"]);
+    command.env(CHILD, file).env(RUN, run.to_string());
+    if lies {
+        command.env(LIAR, "1");
+    }
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut told = 0;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok) {
+        told += u32::from(line.contains("kept "));
+        if told == after {
+            child.kill().unwrap();
         }
-        return;
+    }
+    child.wait().unwrap();
+    assert!(told >= after, "the child has gone by itself after {told}");
+    told
+}
+
+/// The texts of a run that were told to be kept and are not there, or are not what was kept.
+fn lost(file: &Path, run: u32, told: u32) -> Vec<u32> {
+    let store = open(file, BlobLimits::default());
+    let here = |n: &u32| {
+        let text = text_of(run, *n);
+        let kept = store.get(&Principal::default(), BlobId::of(&text)).unwrap();
+        kept.as_deref() == Some(text.as_slice())
+    };
+    // Room is made for later ones by the oldest; the child may have written more than there is room for.
+    (told.saturating_sub(150)..told).filter(|n| !here(n)).collect()
+}
+
+/// A child is killed in the middle of its writing, again and again; whatever it was told is kept, is kept.
+#[test]
+fn what_was_acknowledged_outlasts_kills() {
+    if let Some(path) = std::env::var_os(CHILD) {
+        let run = std::env::var(RUN).unwrap().parse().unwrap();
+        return write_for_ever(Path::new(&path), run, std::env::var_os(LIAR).is_some());
     }
     let file = folder("kill").join("blobs.db");
-    drop(open(&file, BlobLimits::default()));
-    for _ in 0..3 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "what_was_acknowledged_outlasts_a_kill"])
-            .env(CHILD, &file)
-            .stdout(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        let last = PathBuf::from(format!("{}.last", file.display()));
-        let _ = std::fs::remove_file(&last);
-        let enough = |text: String| text.parse::<u32>().is_ok_and(|n| n > 20);
-        while !std::fs::read_to_string(&last).is_ok_and(enough) {
-            assert!(child.try_wait().unwrap().is_none(), "the child has gone by itself");
-            std::thread::yield_now();
+    let me = Principal::default();
+    // A reader that has the file open all the time sees whole texts only.
+    let reader = open(&file, BlobLimits::default());
+    let mut first = None;
+    for run in 0..20 {
+        let told = killed_child(&file, run, 1 + run * 7 % 40, false);
+        assert_eq!(lost(&file, run, told), [0; 0], "run {run}, {told} told");
+        for blob in reader.list(&me, 100).unwrap() {
+            let content = reader.get(&me, blob.id).unwrap().unwrap();
+            assert!(BlobId::of(&content) == blob.id && content.len() as u64 == blob.bytes, "{blob:?}");
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let store = open(&file, BlobLimits::default());
-        let told = std::fs::read_to_string(&last).unwrap().parse::<u32>().unwrap_or(20);
-        for n in 0..=told {
-            let id = BlobId::of(format!("text {n} {}", "x".repeat(500)).as_bytes());
-            assert!(store.get(&Principal::default(), id).unwrap().is_some(), "text {n} of {told}");
-        }
+        first.get_or_insert_with(|| text_of(0, told - 1));
     }
-}
-
-fn store_path() -> String {
-    std::env::var("BLOBS_OF_CHILD").unwrap()
+    assert!(reader.get(&me, BlobId::of(&first.unwrap())).unwrap().is_some(), "what the first child kept");
+    // The twin: a child that keeps nothing.
+    let told = killed_child(&file, 99, 20, true);
+    assert_eq!(lost(&file, 99, told).len(), told.min(150) as usize);
 }
 
 proptest! {

@@ -19,9 +19,9 @@ impl Kind {
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::First => "control: first lines",
-            Kind::Last => "control: last lines",
-            Kind::Spread => "control: every n-th line",
+            Kind::First => "control, 12 requests: first lines",
+            Kind::Last => "control, 12 requests: last lines",
+            Kind::Spread => "control, 12 requests: every n-th line",
         }
     }
 }

@@ -27,8 +27,11 @@ pub(crate) struct Row {
     needles: [u64; 3],
     /// In sight, after taking references back, asked for.
     quotes: [u64; 3],
-    steps: [u64; 2],
+    /// In sight, fetchable, made use of.
+    steps: [u64; 3],
     violations: u64,
+    /// What was needed and was not in sight, in words.
+    pub(crate) misses: Vec<String>,
 }
 
 impl Row {
@@ -37,15 +40,16 @@ impl Row {
     pub(crate) fn add(&mut self, other: &Row) {
         self.requests += other.requests;
         self.violations += other.violations;
-        let sums = [
-            (&mut self.tokens, &other.tokens),
-            (&mut self.results, &other.results),
-            (&mut self.steps, &other.steps),
-        ];
+        let sums = [(&mut self.tokens, &other.tokens), (&mut self.results, &other.results)];
         for (sum, add) in sums {
             sum.iter_mut().zip(add).for_each(|(a, b)| *a += b);
         }
-        for (sum, add) in [(&mut self.needles, &other.needles), (&mut self.quotes, &other.quotes)] {
+        let sums = [
+            (&mut self.needles, &other.needles),
+            (&mut self.quotes, &other.quotes),
+            (&mut self.steps, &other.steps),
+        ];
+        for (sum, add) in sums {
             sum.iter_mut().zip(add).for_each(|(a, b)| *a += b);
         }
         for (sum, add) in self.money.iter_mut().flatten().zip(other.money.iter().flatten()) {
@@ -81,13 +85,46 @@ impl Row {
         let _ = write!(out, " {seen} + {fetched} of {asked} |");
         let [seen, referred, asked] = self.quotes;
         let _ = write!(out, " {seen} + {referred} of {asked} |");
-        let _ = write!(out, " {} of {} | {} |", self.steps[0], self.steps[1], self.violations);
+        let [seen, fetched, asked] = self.steps;
+        let _ = write!(out, " {seen} + {fetched} of {asked} | {} |", self.violations);
         out
     }
 }
 
-/// Sends every request of the session as an agent did.
-pub(crate) fn replay(session: &Session, builder: CompressBuilder) -> Row {
+/// The start of a session as a body, without building it anew for every request.
+struct Bodies {
+    head: String,
+    messages: Vec<String>,
+    tail: String,
+}
+
+impl Bodies {
+    fn of(session: &Session) -> Bodies {
+        let mut frame = session.body.clone();
+        frame[session.list()] = "\u{1}".into();
+        let frame = frame.to_string();
+        let (head, tail) = frame.split_once("\"\\u0001\"").unwrap();
+        let messages = session.messages().iter().map(ToString::to_string).collect();
+        Bodies { head: format!("{head}["), messages, tail: format!("]{tail}") }
+    }
+
+    fn first(&self, n: usize) -> Vec<u8> {
+        let mut out = self.head.clone();
+        for (at, message) in self.messages.iter().take(n).enumerate() {
+            out.push_str(if at > 0 { "," } else { "" });
+            out.push_str(message);
+        }
+        out.push_str(&self.tail);
+        out.into_bytes()
+    }
+}
+
+/// Requests between two checks that every result still answers its call; the last one is always checked.
+const PAIRS_EVERY: usize = 16;
+
+/// Sends requests of the session as an agent did: all of them, or so many.
+pub(crate) fn replay(session: &Session, builder: CompressBuilder, most: usize) -> Row {
+    let bodies = Bodies::of(session);
     let blobs = Arc::new(MemoryBlobs::default());
     let compressor = builder.blobs(blobs.clone()).build().unwrap();
     let model = session.body["model"].as_str().unwrap_or_default().to_owned();
@@ -96,11 +133,11 @@ pub(crate) fn replay(session: &Session, builder: CompressBuilder) -> Row {
     let mut bills: [Vec<Request>; 2] = [Vec::new(), Vec::new()];
     let mut row = Row::default();
     let mut last: Vec<String> = Vec::new();
-    let cuts = session.cuts(usize::MAX);
+    let cuts = session.cuts(most);
     let needles = needles(session);
     let mut open: Vec<_> = needles.iter().collect();
-    for &cut in &cuts {
-        let body = session.first(cut);
+    for (number, &cut) in cuts.iter().enumerate() {
+        let body = bodies.first(cut);
         let out = compressor.compress_body(Some(session.wire), body.clone(), Moment::default()).unwrap();
         let raw = ChatRequest::parse(session.wire, body).unwrap();
         let sent = ChatRequest::parse(session.wire, out.body.clone()).unwrap();
@@ -115,7 +152,9 @@ pub(crate) fn replay(session: &Session, builder: CompressBuilder) -> Row {
         let extra = messages.len().abs_diff(cut);
         let grown = messages.get(..last.len()) == Some(last.as_slice());
         row.violations += u64::from(!grown) + u64::from(extra > 1);
-        row.violations += u64::from(paired(raw.doc().bytes()) != paired(&out.body));
+        if number % PAIRS_EVERY == 0 || number + 1 == cuts.len() {
+            row.violations += u64::from(paired(raw.doc().bytes()) != paired(&out.body));
+        }
         row.violations +=
             u64::from(out.receipt.tokens_after > out.receipt.tokens_before && out.receipt.added.is_empty());
         last = messages;
@@ -129,15 +168,23 @@ pub(crate) fn replay(session: &Session, builder: CompressBuilder) -> Row {
             row.needles[2] += 1;
             if texts.iter().any(|text| text.contains(&needle.fact)) {
                 row.needles[0] += 1;
-            } else if fetched(&blobs, &texts).iter().any(|text| text.contains(&needle.fact)) {
-                row.needles[1] += 1;
+                return false;
             }
+            let behind = fetched(&blobs, &texts).iter().any(|text| text.contains(&needle.fact));
+            row.needles[1] += u64::from(behind);
+            row.misses.push(miss(session, cut, "needle", &needle.fact, behind));
             false
         });
-        next_calls(session, cut, &raw, |call| {
+        next_calls(session, &bodies, cut, &raw, |call| {
             for word in call.iter().flat_map(|text| words(text)).filter(|word| given.in_results(word)) {
-                row.steps[1] += 1;
-                row.steps[0] += u64::from(sent_words.has(word));
+                row.steps[2] += 1;
+                if sent_words.has(word) {
+                    row.steps[0] += 1;
+                    continue;
+                }
+                let behind = fetched(&blobs, &texts).iter().any(|text| text.contains(word));
+                row.steps[1] += u64::from(behind);
+                row.misses.push(miss(session, cut, "word", word, behind));
             }
             let results = || was.segments().iter().filter(|s| s.kind == SegmentKind::ToolResult);
             for old in call.iter().filter(|text| text.len() >= 20) {
@@ -147,9 +194,11 @@ pub(crate) fn replay(session: &Session, builder: CompressBuilder) -> Row {
                 row.quotes[2] += 1;
                 if texts.iter().any(|text| text.contains(old.as_str())) {
                     row.quotes[0] += 1;
-                } else if expanded_has(&sent, &out.receipt.edits, old) {
-                    row.quotes[1] += 1;
+                    continue;
                 }
+                let referred = expanded_has(&sent, &out.receipt.edits, old);
+                row.quotes[1] += u64::from(referred);
+                row.misses.push(miss(session, cut, "quote", old, referred));
             }
         });
         if Some(&cut) == cuts.last() {
@@ -163,8 +212,20 @@ pub(crate) fn replay(session: &Session, builder: CompressBuilder) -> Row {
     row
 }
 
+fn miss(session: &Session, cut: usize, what: &str, text: &str, found: bool) -> String {
+    let start: String = text.chars().take(60).collect();
+    let how = if found { "not in sight, but can be had" } else { "lost" };
+    format!("{}, {cut} messages, {what} {start:?}: {how}", session.name)
+}
+
 /// The strings in the arguments of the calls with which the recorded agent answered the request of `cut` messages.
-fn next_calls(session: &Session, cut: usize, raw: &ChatRequest, mut each: impl FnMut(&[String])) {
+fn next_calls(
+    session: &Session,
+    bodies: &Bodies,
+    cut: usize,
+    raw: &ChatRequest,
+    mut each: impl FnMut(&[String]),
+) {
     let next = (cut + 1..=session.messages().len()).take_while(|n| {
         let message = &session.messages()[n - 1];
         let kind = message["type"].as_str().unwrap_or_default();
@@ -173,7 +234,7 @@ fn next_calls(session: &Session, cut: usize, raw: &ChatRequest, mut each: impl F
             || kind == "reasoning"
     });
     let Some(end) = next.last() else { return };
-    let answered = ChatRequest::parse(raw.wire(), session.first(end)).unwrap();
+    let answered = ChatRequest::parse(raw.wire(), bodies.first(end)).unwrap();
     let transcript = Transcript::of(&answered).unwrap();
     for segment in transcript.segments().iter().filter(|s| s.kind == SegmentKind::ToolCall) {
         let new = usize::try_from(segment.id.message).is_ok_and(|message| message >= cut && message < end);

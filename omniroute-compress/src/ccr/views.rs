@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use omniroute_core::{BlobId, UnixMs};
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 
 use super::retrieve::{Answer, RetrieveError};
 
@@ -11,6 +11,11 @@ use super::retrieve::{Answer, RetrieveError};
 const MAX_BYTES: usize = 256 << 10;
 /// Most matches of one answer.
 const MAX_MATCHES: usize = 1_000;
+const FIRST_MATCHES: &str = "[cut: the first 1000 matches; a narrower pattern shows others]";
+/// Of longer lines only what is around a match is shown: a list of records often is one line.
+const LONG_LINE: usize = 2_000;
+/// Bytes in front of a match and behind it.
+const AROUND: usize = 160;
 
 /// From byte `offset` on; an offset inside a character means that character.
 pub(super) fn full(text: &str, offset: u64) -> Result<Answer, RetrieveError> {
@@ -79,15 +84,25 @@ pub(super) fn grep(
     let mut out = String::new();
     let mut next = 0; // the first line that is not shown yet
     let mut found = 0;
+    let mut parts = false;
     let mut cut = "";
     for (at, _) in all.iter().enumerate().filter(|(_, line)| regex.is_match(line)) {
         if found == MAX_MATCHES {
-            cut = "[cut: the first 1000 matches; a narrower pattern shows others]";
+            cut = FIRST_MATCHES;
             break;
         }
         if out.len() > MAX_BYTES {
             cut = "[cut: the answer is full; a narrower pattern shows others]";
             break;
+        }
+        if let Some(line) = all.get(at).filter(|line| line.len() > LONG_LINE) {
+            found += around(&mut out, line, at + 1, &regex, MAX_MATCHES - found);
+            (next, parts) = (next.max(at + 1), true);
+            if found == MAX_MATCHES {
+                cut = FIRST_MATCHES;
+                break;
+            }
+            continue;
         }
         found += 1;
         let from = at.saturating_sub(context).max(next);
@@ -95,9 +110,12 @@ pub(super) fn grep(
             out.push_str("--\n");
         }
         let to = at.saturating_add(context).min(all.len() - 1);
-        for n in from..=to {
-            let mark = if all.get(n).is_some_and(|line| regex.is_match(line)) { ':' } else { '-' };
-            let _ = writeln!(out, "{}{mark}{}", n + 1, all.get(n).copied().unwrap_or_default());
+        for (n, line) in all.iter().enumerate().take(to + 1).skip(from) {
+            let mark = if regex.is_match(line) { ':' } else { '-' };
+            // A long line between others: its start, and its matches in its own turn.
+            let start = line.get(..char_start(line, LONG_LINE)).unwrap_or_default();
+            let more = if start.len() < line.len() { "\u{2026}" } else { "" };
+            let _ = writeln!(out, "{}{mark}{start}{more}", n + 1);
         }
         next = next.max(to + 1);
     }
@@ -106,11 +124,44 @@ pub(super) fn grep(
     }
     out.pop();
     let (mut out, fits) = bounded(out);
+    if parts {
+        end_line(&mut out);
+        out.push_str("[cut: long lines are shown around their matches only]");
+    }
     if !cut.is_empty() {
         end_line(&mut out);
         out.push_str(cut);
     }
-    Ok(Answer { text: out, complete: cut.is_empty() && fits })
+    Ok(Answer { text: out, complete: cut.is_empty() && fits && !parts })
+}
+
+/// Shows what is around the matches in a long line, at most `most` of them; returns how many there were.
+fn around(out: &mut String, line: &str, number: usize, regex: &Regex, most: usize) -> usize {
+    let mut found = 0;
+    let mut shown: Option<(usize, usize)> = None;
+    let mut write = |(from, to): (usize, usize)| {
+        let (before, behind) =
+            (if from > 0 { "\u{2026}" } else { "" }, if to < line.len() { "\u{2026}" } else { "" });
+        let _ = writeln!(out, "{number}:{before}{}{behind}", line.get(from..to).unwrap_or_default());
+    };
+    for hit in regex.find_iter(line).take(most) {
+        found += 1;
+        // A match may be as long as the line.
+        let from = char_start(line, hit.start().saturating_sub(AROUND));
+        let to = char_start(line, hit.end().min(hit.start() + LONG_LINE) + AROUND);
+        match &mut shown {
+            Some((_, end)) if from <= *end => *end = to.max(*end),
+            _ => {
+                if let Some(done) = shown.replace((from, to)) {
+                    write(done);
+                }
+            }
+        }
+    }
+    if let Some(done) = shown {
+        write(done);
+    }
+    found
 }
 
 /// Length, lines, address and age.

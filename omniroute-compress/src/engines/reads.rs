@@ -28,10 +28,13 @@ pub(super) fn reads(past: &History<'_, '_>) -> Vec<Read> {
         if tool_kind(&call.tool) != ToolKind::Read {
             continue;
         }
-        if let Some(path) = call.path.as_deref().filter(|path| !path.is_empty()) {
-            let whole =
-                segment.call.and_then(|at| past.segments().get(at)).is_some_and(|at| whole_file(at, call));
-            out.push(Read { index, path: normal(path), whole });
+        let asked = segment.call.and_then(|at| past.segments().get(at));
+        let (Some(path), Some(asked)) = (call.path.as_deref().filter(|path| !path.is_empty()), asked) else {
+            continue;
+        };
+        match extent(asked, call) {
+            Extent::Hits => {}
+            extent => out.push(Read { index, path: normal(path), whole: extent == Extent::Whole }),
         }
     }
     out
@@ -60,15 +63,34 @@ pub(super) fn latest(all: &[Read]) -> HashMap<&str, [Option<&Read>; 2]> {
     out
 }
 
-/// A call without any argument but the path: no range, no limit, no pattern.
-fn whole_file(call: &omniroute_core::Segment<'_>, of: &Call) -> bool {
-    let Ok(doc) = omniroute_core::Doc::parse(call.original().to_owned()) else { return false };
-    let root = doc.root();
-    let others = doc.members(root).filter(|(_, value)| {
-        let is_path = doc.str(*value).is_some_and(|text| Some(text.as_ref()) == of.path.as_deref());
-        !is_path && doc.raw(*value) != "null"
-    });
-    others.count() == 0
+/// What of a file a call asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All of it.
+    Whole,
+    /// Some lines.
+    Part,
+    /// What matches: that is not the state of the file.
+    Hits,
+}
+
+/// Arguments of searches.
+const SEARCHES: [&str; 6] = ["pattern", "regex", "query", "glob", "search", "search_term"];
+
+fn extent(call: &omniroute_core::Segment<'_>, of: &Call) -> Extent {
+    let Ok(doc) = omniroute_core::Doc::parse(call.original().to_owned()) else { return Extent::Part };
+    let mut extent = Extent::Whole;
+    for (key, value) in doc.members(doc.root()) {
+        let is_path = doc.str(value).is_some_and(|text| Some(text.as_ref()) == of.path.as_deref());
+        if is_path || doc.raw(value) == "null" {
+            continue;
+        }
+        if doc.str(key).is_some_and(|key| SEARCHES.contains(&key.as_ref())) {
+            return Extent::Hits;
+        }
+        extent = Extent::Part;
+    }
+    extent
 }
 
 /// A path without `.`, `..` and doubled separators, as far as that can be told from its text.

@@ -89,13 +89,19 @@ impl Reach {
         let wanted = before.unwrap_or_else(|| tool.is_some() && ccr::tool_choice_allows(request.doc()));
         record.retrieval = Some(wanted);
         let Some(tool) = tool.filter(|_| wanted) else { return Reach::default() };
-        let told = |s: &Segment<'_>| s.kind == SegmentKind::System && s.original().starts_with(SENTINEL);
+        let told = |s: &Segment<'_>| s.kind == SegmentKind::System && is_told(s.original());
         if transcript.segments().iter().any(told) {
             return Reach { on: true, note: None };
         }
         let note = Placement::find(request.wire().id(), request.doc(), tool);
         Reach { on: note.is_some(), note }
     }
+}
+
+/// Whether a system text is the note, or ends with it behind an empty line, as where there is one text only.
+fn is_told(text: &str) -> bool {
+    let note = text.rfind(SENTINEL).and_then(|at| text.get(..at));
+    note.is_some_and(|before| before.is_empty() || before.ends_with("\n\n"))
 }
 
 /// Whether nobody has answered yet.

@@ -1,6 +1,7 @@
 //! Sessions for tests: our own from the tree, others from the data folder.
 #![expect(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test program uses a part")]
 
+pub mod agent;
 pub mod bodies;
 pub mod caching;
 pub mod engines;

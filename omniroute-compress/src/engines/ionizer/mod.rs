@@ -18,8 +18,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use omniroute_core::{
-    BlobError, CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, Replacement,
-    SegmentKind, SegmentView,
+    BlobError, CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss,
+    Replacement, SegmentKind, SegmentView,
 };
 
 use crate::ccr::Handle;
@@ -63,6 +63,17 @@ struct Ionizer {
 impl CompressionEngine for Ionizer {
     fn info(&self) -> &EngineInfo {
         &INFO
+    }
+
+    fn memory(&self) -> Option<Box<dyn EngineMemory>> {
+        Some(Box::<LastUser>::default())
+    }
+
+    fn settle(&self, view: &SegmentView<'_, '_>, memory: &mut dyn EngineMemory) {
+        let memory: &mut dyn std::any::Any = memory;
+        if let Some(last) = memory.downcast_mut::<LastUser>() {
+            *last = LastUser { seen: view.index() + 1, at: last.before(view) };
+        }
     }
 
     fn segment(&self, view: &SegmentView<'_, '_>, cx: &EngineContext<'_>) -> Result<Edit, EngineError> {
@@ -111,9 +122,34 @@ impl CompressionEngine for Ionizer {
     }
 }
 
+/// Where the last text of the user stands, so that a long run of results is not walked back for each of them.
+#[derive(Debug, Default)]
+struct LastUser {
+    /// How many texts were looked at.
+    seen: usize,
+    at: Option<usize>,
+}
+
+impl EngineMemory for LastUser {
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
+impl LastUser {
+    /// The last text of the user before this one.
+    fn before(&self, view: &SegmentView<'_, '_>) -> Option<usize> {
+        let new = view.earlier().get(self.seen..).unwrap_or_default();
+        let found = new.iter().rposition(|segment| segment.kind == SegmentKind::User);
+        found.map(|at| self.seen + at).or(self.at)
+    }
+}
+
 /// Hashes of the words with four characters and more in the last text of the user before this result.
 fn user_words(view: &SegmentView<'_, '_>) -> HashSet<u64, ByHash> {
-    let last = view.earlier().iter().rev().find(|segment| segment.kind == SegmentKind::User);
+    let nothing = LastUser::default();
+    let last = view.memory::<LastUser>().unwrap_or(&nothing).before(view);
+    let last = last.and_then(|at| view.earlier().get(at));
     let text = last.map(|segment| segment.original().as_bytes()).unwrap_or_default();
     let text = text.get(..MAX_USER_BYTES).unwrap_or(text);
     let part = |b: &u8| {
