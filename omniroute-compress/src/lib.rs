@@ -17,6 +17,7 @@ mod marker;
 mod memo;
 mod pipeline;
 mod plan;
+pub mod protect;
 pub mod redact;
 mod registry;
 mod result;
