@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod budget;
+pub mod caveman;
 pub mod ccr;
 mod compress;
 mod config;
