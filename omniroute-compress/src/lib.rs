@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod budget;
+pub mod caveman;
 pub mod ccr;
 mod compress;
 mod config;
@@ -17,6 +18,7 @@ mod marker;
 mod memo;
 mod pipeline;
 mod plan;
+pub mod protect;
 pub mod redact;
 mod registry;
 mod result;

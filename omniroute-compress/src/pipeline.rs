@@ -268,6 +268,20 @@ impl Pipeline<'_> {
                 self.memo.put_tip(*tip, runner.into_memories(), self.now.mono);
             }
         }
+        let prose: Vec<usize> = (0..keys.len())
+            .filter(|i| results.get(*i).is_some_and(Option::is_none))
+            .filter(|i| transcript.segments().get(*i).is_some_and(|s| steps::wants_prose(self.steps, s.kind)))
+            .collect();
+        if !prose.is_empty() {
+            let mut runner = steps::Runner::new(self.steps, cx, pins);
+            for i in prose {
+                let result = Arc::new(runner.work(transcript, i));
+                fresh.extend(keys.get(i).map(|key| (*key, result.clone())));
+                if let Some(slot) = results.get_mut(i) {
+                    *slot = Some(result);
+                }
+            }
+        }
         let mut all = Vec::with_capacity(keys.len());
         for ((slot, segment), key) in results.into_iter().zip(transcript.segments()).zip(keys) {
             let is_new = slot.is_none();

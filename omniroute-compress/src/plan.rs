@@ -18,6 +18,8 @@ const NAMED: &[(&str, &[&str])] = &[
     ("off", &[]),
     ("lite", &["lite"]),
     ("rtk", &["rtk"]),
+    ("standard", &["caveman:full"]),
+    ("stacked", &["rtk", "caveman:full"]),
     ("safe", &["repeat", "ionizer", "rtk", "rows", "session-dedup", "read-lifecycle", "ccr"]),
     ("api-data", &["repeat", "ionizer", "rows", "ccr"]),
 ];
@@ -29,6 +31,8 @@ const NAMED: &[(&str, &[&str])] = &[
 /// | `off` | none; the body is not even parsed |
 /// | `lite` | `lite` |
 /// | `rtk` | `rtk` |
+/// | `standard` | `caveman:full` |
+/// | `stacked` | `rtk`, `caveman:full` |
 /// | `safe` (default) | `repeat`, `ionizer`, `rtk`, `rows`, `session-dedup`, `read-lifecycle`, `ccr` |
 /// | `api-data` | `repeat`, `ionizer`, `rows`, `ccr` |
 ///
@@ -234,7 +238,8 @@ mod tests {
         assert_eq!(Plan::parse(" repeat ,headroom").unwrap().name(), "repeat,headroom");
         for (text, message) in [
             ("lit", "plan: \"lit\" is not known; did you mean \"lite\"?"),
-            ("caveman", "plan: \"caveman\" is not known"),
+            ("cavemen", "plan: \"cavemen\" is not known; did you mean \"caveman\"?"),
+            ("caveman:max", "engine \"caveman\": key \"level\": max is not one of lite, full, ultra"),
             ("rows,rwos", "plan: engine \"rwos\" is not known; did you mean \"rows\"?"),
             ("rows,headroom", "plan: engine \"rows\" is named twice"),
             ("rows:max", "plan: level \"max\" is not known: engine \"rows\" has no levels"),

@@ -12,6 +12,7 @@ pub const ENGINES: &[EngineEntry] = &[
     engines::responses::ENTRY,
     engines::rows::ENTRY,
     engines::session_dedup::ENTRY,
+    engines::caveman::ENTRY,
     engines::read_lifecycle::ENTRY,
     engines::ccr::ENTRY,
 ];

@@ -1,5 +1,6 @@
 //! The engines. Each is one file or folder here and one line in [`crate::registry::ENGINES`].
 
+pub(crate) mod caveman;
 pub(crate) mod ccr;
 pub(crate) mod ionizer;
 pub(crate) mod lite;

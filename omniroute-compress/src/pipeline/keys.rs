@@ -27,7 +27,7 @@ pub(super) fn join(seed: &Key, digest: &Key) -> Key {
 }
 
 /// One key a segment. For tool calls and results it covers all segments before, which engines may look at; other
-/// texts are only counted, so their key covers just themselves.
+/// texts are worked on without a look at their neighbours, so their key covers just themselves.
 pub(super) fn of(transcript: &Transcript<'_>, seed: &Key) -> Vec<Key> {
     let mut chain = *seed;
     let key = |segment: &Segment<'_>| {
@@ -40,7 +40,7 @@ pub(super) fn of(transcript: &Transcript<'_>, seed: &Key) -> Vec<Key> {
             return chain;
         }
         hash.update(seed);
-        hash.update([segment.kind as u8]);
+        hash.update([segment.kind as u8, u8::from(segment.frozen.is_some())]);
         field(&mut hash, segment.raw());
         let own: Key = hash.finalize().into();
         let mut hash = Sha256::new();

@@ -12,6 +12,7 @@ use omniroute_core::{
 
 use super::epoch::Pin;
 use super::fit::BUDGET;
+use super::is_chained;
 use super::keys::sha256_hex;
 use crate::memo::{Memories, Slot};
 use crate::plan::Steps;
@@ -50,10 +51,12 @@ impl<'a> Runner<'a> {
     /// Runs all steps on segment `index` and records in the transcript what is sent.
     pub(super) fn work(&mut self, transcript: &mut Transcript<'_>, index: usize) -> SegmentResult {
         let segments = transcript.segments();
-        let Some(upto) = segments.get(..=index) else { return SegmentResult::default() };
+        // Prose is worked on without a look at its neighbours.
+        let first = segments.get(index).map_or(0, |s| if is_chained(s.kind) { 0 } else { index });
+        let Some(upto) = segments.get(first..=index) else { return SegmentResult::default() };
         let Some(segment) = upto.last() else { return SegmentResult::default() };
         let mut out = counted(segment, self.cx.tokenizer);
-        if segment.kind != SegmentKind::ToolResult {
+        if segment.kind != SegmentKind::ToolResult && !wants_prose(self.steps, segment.kind) {
             return out;
         }
         if let Some(result) =
@@ -195,6 +198,12 @@ impl<'a> Runner<'a> {
         }
         segment.raw().len() as u64
     }
+}
+
+/// Whether a step works on texts of this kind, which are no calls and results.
+pub(super) fn wants_prose(steps: &Steps, kind: SegmentKind) -> bool {
+    matches!(kind, SegmentKind::User | SegmentKind::Assistant)
+        && steps.engines.iter().any(|engine| engine.info().targets.contains(&kind))
 }
 
 /// The result for a text that a rewrite has put into another form; none if its engine has gone.

@@ -1,0 +1,424 @@
+//! Packs of rules: read from TOML, checked, and turned into tables.
+
+use std::collections::HashMap;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use serde::Deserialize;
+
+use super::class::{Class, Language, Level, SAFE, Safety};
+use super::verify::without;
+use super::word;
+use crate::hash::ByHash;
+
+/// Most rules in a pack.
+const MAX_RULES: usize = 500;
+/// Bits beside those of [`Safety`].
+pub(super) const VERB: u16 = 1 << 8;
+pub(super) const STARTS: u16 = 1 << 9;
+pub(super) const NAMED: u16 = 1 << 10;
+pub(super) const FUNCTION: u16 = 1 << 11;
+
+/// What is wrong with a pack, with the line and the rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("pack: line {line}: {place}: {message}")]
+pub(super) struct PackError {
+    /// Line in the file, from 1.
+    pub(super) line: usize,
+    /// The rule, or the part of the file.
+    pub(super) place: String,
+    /// What is wrong.
+    pub(super) message: String,
+}
+
+/// Rules and words of one language.
+#[derive(Debug)]
+pub(super) struct Pack {
+    language: Language,
+    pub(super) rules: Vec<Rule>,
+    /// Bits of each word that has any.
+    pub(super) bits: HashMap<u64, u16, ByHash>,
+    /// Phrases by their first word, the longest first.
+    pub(super) phrases: HashMap<u64, Vec<Phrase>, ByHash>,
+    /// Endings and beginnings that make a word a negation.
+    endings: Vec<String>,
+    beginnings: Vec<String>,
+    /// For languages without spaces: phrases of rules, and words that are kept.
+    pub(super) finder: Option<Finder>,
+}
+
+impl PartialEq for Pack {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Pack {}
+
+/// Searches of a language without spaces.
+#[derive(Debug)]
+pub(super) struct Finder {
+    pub(super) phrases: AhoCorasick,
+    /// The rule of each phrase.
+    pub(super) rule: Vec<usize>,
+    kept: AhoCorasick,
+    kept_words: Vec<String>,
+}
+
+/// The words behind the first of a phrase.
+#[derive(Debug)]
+pub(super) struct Phrase {
+    pub(super) words: Vec<u64>,
+    pub(super) text: Vec<String>,
+    pub(super) rule: usize,
+}
+
+/// Where in a sentence a rule acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum At {
+    /// Anywhere.
+    #[default]
+    Any,
+    /// At the start of a sentence.
+    Start,
+    /// At its end.
+    End,
+    /// At its start or its end.
+    Edge,
+    /// If the phrase is the whole sentence.
+    Sentence,
+}
+
+/// What has to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Next {
+    /// A verb of the pack's list.
+    Verb,
+    /// A word in small letters that is none of those that are kept.
+    Word,
+    /// A comma.
+    Comma,
+}
+
+/// A rule as written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rule {
+    pub(super) id: String,
+    class: String,
+    level: String,
+    /// Phrases, separated by ` | `.
+    from: String,
+    #[serde(default)]
+    pub(super) to: String,
+    #[serde(default)]
+    pub(super) at: At,
+    #[serde(default)]
+    pub(super) next: Option<Next>,
+    /// Words that may not follow, or not stand before.
+    #[serde(default)]
+    pub(super) unless_next: Vec<String>,
+    #[serde(default)]
+    pub(super) unless_prev: Vec<String>,
+    #[serde(default)]
+    pub(super) takes: Vec<String>,
+    #[serde(default)]
+    pub(super) gives: Vec<String>,
+    #[serde(rename = "in")]
+    #[cfg_attr(not(test), expect(dead_code, reason = "tried by tests"))]
+    example: String,
+    #[cfg_attr(not(test), expect(dead_code, reason = "tried by tests"))]
+    out: String,
+    /// Texts that the rule leaves alone.
+    #[serde(default)]
+    keep: Vec<String>,
+    #[serde(skip)]
+    pub(super) kind: Option<(Class, Level)>,
+}
+
+impl Rule {
+    pub(super) fn class(&self) -> Class {
+        self.kind.map_or(Class::Filler, |(class, _)| class)
+    }
+
+    /// How many phrases it looks for.
+    #[cfg(test)]
+    pub(super) fn phrases(&self) -> usize {
+        self.from.split('|').count()
+    }
+
+    pub(super) fn level(&self) -> Level {
+        self.kind.map_or(Level::Ultra, |(_, level)| level)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    language: String,
+    safety: SafetyFile,
+    #[serde(default)]
+    lists: Lists,
+    rules: Vec<toml::Spanned<Rule>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SafetyFile {
+    negation: String,
+    #[serde(default)]
+    negation_endings: Vec<String>,
+    #[serde(default)]
+    negation_beginnings: Vec<String>,
+    modality: String,
+    condition: String,
+    quantity: String,
+    question: String,
+    stance: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Lists {
+    /// Base verbs that may follow a wrapper.
+    verbs: String,
+    /// Words behind which a letter or a number is a name.
+    named: String,
+    /// Words that no article stands before.
+    function: String,
+}
+
+impl Pack {
+    /// The language of its texts.
+    pub(super) fn language(&self) -> Language {
+        self.language
+    }
+
+    pub(super) fn empty(language: Language) -> Pack {
+        Pack {
+            language,
+            rules: Vec::new(),
+            bits: HashMap::default(),
+            phrases: HashMap::default(),
+            endings: Vec::new(),
+            beginnings: Vec::new(),
+            finder: None,
+        }
+    }
+
+    /// Reads and checks a pack without its examples.
+    pub(super) fn compile(text: &str) -> Result<Pack, PackError> {
+        Pack::build(text, true)
+    }
+
+    /// Reads a pack; `checked` refuses rules that touch words that are kept.
+    pub(super) fn build(text: &str, checked: bool) -> Result<Pack, PackError> {
+        let file: File = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            PackError { line: line_of(text, at), place: "file".into(), message: error.message().to_owned() }
+        })?;
+        let language = Language::parse(&file.language).ok_or_else(|| PackError {
+            line: 1,
+            place: "language".into(),
+            message: format!("\"{}\" has no pack", file.language),
+        })?;
+        let mut pack = Pack::empty(language);
+        pack.endings.clone_from(&file.safety.negation_endings);
+        pack.beginnings.clone_from(&file.safety.negation_beginnings);
+        let mut kept_words = Vec::new();
+        for (kind, words) in file.safety.lists() {
+            for word in words.split_whitespace() {
+                *pack.bits.entry(word::of(word.as_bytes())).or_default() |= kind.bit();
+                kept_words.push(word.to_owned());
+            }
+        }
+        for (bit, words) in
+            [(VERB, &file.lists.verbs), (NAMED, &file.lists.named), (FUNCTION, &file.lists.function)]
+        {
+            for word in words.split_whitespace() {
+                *pack.bits.entry(word::of(word.as_bytes())).or_default() |= bit;
+            }
+        }
+        let mut phrases = Vec::new();
+        let spots: Vec<usize> = file.rules.iter().map(|rule| rule.span().start).collect();
+        pack.rules = file.rules.into_iter().map(toml::Spanned::into_inner).collect();
+        if !language.is_spaced() {
+            pack.finder = Some(Finder::new(&[], Vec::new(), &kept_words));
+        }
+        for at in 0..pack.rules.len() {
+            let line = line_of(text, spots.get(at).copied().unwrap_or(0));
+            let ids = || pack.rules.iter().take(at).map(|rule| rule.id.as_str());
+            let Some(rule) = pack.rules.get(at) else { break };
+            let wrong = |message: String| PackError { line, place: format!("rule \"{}\"", rule.id), message };
+            let kind = Class::parse(&rule.class).zip(Level::parse(&rule.level));
+            let Some(kind) = kind else {
+                return Err(wrong(format!("\"{}\" at \"{}\" is no class and level", rule.class, rule.level)));
+            };
+            if ids().any(|id| id == rule.id) || rule.id.is_empty() || at >= MAX_RULES {
+                return Err(wrong(format!(
+                    "the id is empty or used twice, or there are over {MAX_RULES} rules"
+                )));
+            }
+            for phrase in rule.from.split('|').map(str::trim) {
+                if phrase.is_empty() || phrase != word::normal(phrase) {
+                    return Err(wrong(format!("\"{phrase}\" is empty or not in small letters")));
+                }
+                if rule.to.len() >= phrase.len() {
+                    return Err(wrong(format!("\"{}\" is not shorter than \"{phrase}\"", rule.to)));
+                }
+                if checked && let Some(message) = pack.unsafe_phrase(phrase, rule) {
+                    return Err(wrong(message));
+                }
+                phrases.push((phrase.to_owned(), at));
+            }
+            if !matches!(kind.0, Class::Redundancy) && rule.keep.is_empty() {
+                return Err(wrong("there is no text that it leaves alone".into()));
+            }
+            if let Some(rule) = pack.rules.get_mut(at) {
+                rule.kind = Some(kind);
+                rule.takes.sort_unstable();
+                rule.gives.sort_unstable();
+            }
+        }
+        if language.is_spaced() {
+            pack.index(&phrases);
+        } else {
+            let (texts, rules): (Vec<String>, Vec<usize>) = phrases.into_iter().unzip();
+            pack.finder = Some(Finder::new(&texts, rules, &kept_words));
+        }
+        Ok(pack)
+    }
+
+    /// What a rule must not do with words that are kept.
+    fn unsafe_phrase(&self, phrase: &str, rule: &Rule) -> Option<String> {
+        let sorted = |mut words: Vec<String>| {
+            words.sort_unstable();
+            words
+        };
+        let (old, new) = (sorted(self.kept_words(phrase)), sorted(self.kept_words(&rule.to)));
+        let (lost, new) = (without(&old, &new), without(&new, &old));
+        let (takes, gives) = (sorted(rule.takes.clone()), sorted(rule.gives.clone()));
+        if lost != takes {
+            return Some(format!("\"{phrase}\" has the kept words {lost:?}, it says {takes:?}"));
+        }
+        if new != gives {
+            return Some(format!("\"{}\" has the kept words {new:?}, it says {gives:?}", rule.to));
+        }
+        let never = Safety::Negation.bit() | Safety::Question.bit();
+        lost.iter()
+            .chain(&new)
+            .find(|w| self.word_bits(w) & never != 0)
+            .map(|w| format!("\"{w}\" always stays"))
+    }
+
+    fn index(&mut self, phrases: &[(String, usize)]) {
+        for (phrase, rule) in phrases {
+            let text: Vec<String> = phrase.split(' ').map(str::to_owned).collect();
+            let words: Vec<u64> = text.iter().map(|w| word::of(w.as_bytes())).collect();
+            let Some(first) = words.first().copied() else { continue };
+            *self.bits.entry(first).or_default() |= STARTS;
+            self.phrases.entry(first).or_default().push(Phrase { words, text, rule: *rule });
+        }
+        for list in self.phrases.values_mut() {
+            list.sort_by_key(|phrase| std::cmp::Reverse(phrase.words.len()));
+        }
+    }
+
+    /// The bits of a word, its endings and beginnings taken into account.
+    pub(super) fn bits_of(&self, hash: u64, word: &str) -> u16 {
+        let bits = self.bits.get(&hash).copied().unwrap_or(0);
+        if word.bytes().any(|b| b == b'\'' || b == 0xE2) { bits | self.word_bits(word) } else { bits }
+    }
+
+    fn word_bits(&self, word: &str) -> u16 {
+        let word = word::normal(word);
+        let mut bits = self.bits.get(&word::of(word.as_bytes())).copied().unwrap_or(0) & SAFE;
+        let ends = self.endings.iter().any(|e| word.ends_with(e.as_str()));
+        if ends || self.beginnings.iter().any(|b| word.starts_with(b.as_str())) {
+            bits |= Safety::Negation.bit();
+        }
+        if let Some((head, tail)) = word.split_once('\'') {
+            for part in [format!("{head}'"), tail.to_owned()] {
+                bits |= self.bits.get(&word::of(part.as_bytes())).copied().unwrap_or(0) & SAFE;
+            }
+        }
+        bits
+    }
+
+    /// All words of a text that are kept, in order.
+    pub(super) fn kept_words(&self, text: &str) -> Vec<String> {
+        if let Some(finder) = &self.finder {
+            let word = |m: aho_corasick::Match| finder.kept_words.get(m.pattern().as_usize()).cloned();
+            return finder.kept.find_iter(text).filter_map(word).collect();
+        }
+        let inside = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '-');
+        let words = text.split(|c| !inside(c)).filter(|w| !w.is_empty());
+        words.filter(|w| self.word_bits(w) != 0).map(word::normal).collect()
+    }
+
+    /// Whether a text without spaces ends with a negation.
+    pub(super) fn kept_at_end(&self, text: &str) -> bool {
+        let Some(finder) = &self.finder else { return false };
+        finder
+            .kept_words
+            .iter()
+            .any(|w| text.ends_with(w.as_str()) && self.word_bits(w) & Safety::Negation.bit() != 0)
+    }
+
+    /// Tries the examples of every rule, each rule alone.
+    #[cfg(test)]
+    pub(super) fn try_examples(&'static self, text: &str) -> Vec<PackError> {
+        let mut mistakes = Vec::new();
+        for rule in &self.rules {
+            let at = text.find(&format!("\"{}\"", rule.id)).unwrap_or(0);
+            let wrong = |message| PackError {
+                line: line_of(text, at),
+                place: format!("rule \"{}\"", rule.id),
+                message,
+            };
+            let alone = super::Condenser::new(Level::Ultra).pack(self).only(&rule.id);
+            let only = |text: &str| alone.condense(text).text.into_owned();
+            let got = only(&rule.example);
+            if got != rule.out {
+                mistakes.push(wrong(format!("{:?} became {got:?}, not {:?}", rule.example, rule.out)));
+            }
+            let quoted = format!("`{}`", rule.example);
+            for keep in rule.keep.iter().chain([&quoted]) {
+                let got = only(keep);
+                if got != *keep {
+                    mistakes.push(wrong(format!("{keep:?} should stay and became {got:?}")));
+                }
+            }
+        }
+        mistakes
+    }
+}
+
+impl SafetyFile {
+    fn lists(&self) -> [(Safety, &str); 6] {
+        [
+            (Safety::Negation, &self.negation),
+            (Safety::Modality, &self.modality),
+            (Safety::Condition, &self.condition),
+            (Safety::Quantity, &self.quantity),
+            (Safety::Question, &self.question),
+            (Safety::Stance, &self.stance),
+        ]
+    }
+}
+
+impl Finder {
+    fn new(phrases: &[String], rule: Vec<usize>, kept: &[String]) -> Finder {
+        let build = |words: &[String]| {
+            let mut builder = AhoCorasickBuilder::new();
+            builder.match_kind(MatchKind::LeftmostLongest);
+            builder.build(words).expect("a few hundred short phrases fit into a table")
+        };
+        Finder { phrases: build(phrases), rule, kept: build(kept), kept_words: kept.to_vec() }
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|b| *b == b'\n').count()
+}

@@ -1,0 +1,409 @@
+//! Finds what rules change in languages whose words stand apart.
+
+use std::collections::HashSet;
+
+use super::Condenser;
+use super::class::{Class, Level, SAFE, Safety};
+use super::edit::Edit;
+use super::pack::{At, FUNCTION, NAMED, Next, Pack, Phrase, Rule, STARTS, VERB};
+use super::word;
+use crate::hash::{ByHash, hash};
+use crate::protect::{Kind, Paragraph, Scan, Word};
+
+/// Bytes of a sentence from which on it is said only once.
+const REPEATED: usize = 40;
+
+/// A paragraph with everything that is known of it.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) text: &'p str,
+    pub(super) scan: &'p Scan,
+    pub(super) hashes: &'p [u64],
+    pub(super) paragraph: &'p Paragraph,
+    pub(super) pack: &'static Pack,
+}
+
+/// Adds the edits of a paragraph. `said` are the sentences of the text so far.
+pub(super) fn edits(
+    place: &Place<'_>,
+    condenser: &Condenser,
+    said: &mut HashSet<u64, ByHash>,
+    out: &mut Vec<Edit>,
+) {
+    let first = out.len();
+    let repeats = condenser.allows("repeat", Class::Repeat, Level::Ultra);
+    let mut finder = Finder { place, condenser, floor: place.paragraph.bytes.start, blocked: 0 };
+    let mut at = place.paragraph.words.start;
+    while at < place.paragraph.words.end {
+        if repeats
+            && finder.is_sentence_start(at)
+            && let Some((edit, next)) = finder.repeated(at, said)
+        {
+            finder.floor = edit.end;
+            out.push(edit);
+            at = next;
+            continue;
+        }
+        match finder.at(at) {
+            Some((edits, words)) => {
+                finder.floor = edits.last().map_or(finder.floor, |e| e.end);
+                out.extend(edits);
+                at += words;
+            }
+            None => at += 1,
+        }
+    }
+    debug_assert!(out.get(first..).unwrap_or(&[]).is_sorted_by_key(|e| e.start));
+}
+
+struct Finder<'p, 'a> {
+    place: &'a Place<'p>,
+    condenser: &'a Condenser,
+    /// End of the last edit.
+    floor: usize,
+    /// Words before this one belong to a phrase that must stay.
+    blocked: usize,
+}
+
+impl Finder<'_, '_> {
+    fn word(&self, at: usize) -> Option<Word> {
+        self.place.paragraph.words.contains(&at).then(|| self.place.scan.words.get(at).copied())?
+    }
+
+    fn text(&self, at: usize) -> &str {
+        self.word(at).and_then(|w| self.place.text.get(w.start as usize..w.end as usize)).unwrap_or("")
+    }
+
+    fn bits(&self, at: usize) -> u16 {
+        let hash = self.place.hashes.get(at).copied().unwrap_or(0);
+        self.place.pack.bits_of(hash, self.text(at))
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        (at < self.place.paragraph.bytes.end).then(|| self.place.text.as_bytes().get(at).copied())?
+    }
+
+    fn before(&self, at: usize) -> Option<u8> {
+        (at > self.place.paragraph.bytes.start).then(|| self.place.text.as_bytes().get(at - 1).copied())?
+    }
+
+    /// Whether the words at `at` and `at + 1` stand beside each other.
+    fn joined(&self, at: usize) -> bool {
+        match (self.word(at), self.word(at + 1)) {
+            (Some(a), Some(b)) => a.end + 1 == b.start && self.byte(a.end as usize) == Some(b' '),
+            _ => false,
+        }
+    }
+
+    /// The word before, if nothing else stands between.
+    fn neighbour_before(&self, at: usize) -> Option<usize> {
+        let before = at.checked_sub(1)?;
+        self.joined(before).then_some(before)
+    }
+
+    /// The edits for the word at `at` and how many words they cover.
+    fn at(&mut self, at: usize) -> Option<(Vec<Edit>, usize)> {
+        let pack = self.place.pack;
+        let hash = *self.place.hashes.get(at)?;
+        if at < self.blocked || pack.bits.get(&hash).is_none_or(|bits| bits & STARTS == 0) {
+            return None;
+        }
+        for phrase in pack.phrases.get(&hash)? {
+            if !self.is_here(at, phrase) {
+                continue;
+            }
+            if let Some(found) = self.phrase(at, phrase) {
+                return Some(found);
+            }
+            self.blocked = self.blocked.max(at + phrase.words.len());
+        }
+        None
+    }
+
+    /// Whether the words of a phrase stand here.
+    fn is_here(&self, at: usize, phrase: &Phrase) -> bool {
+        let count = phrase.words.len();
+        let same = |n: usize| self.place.hashes.get(at + n) == phrase.words.get(n);
+        self.word(at + count - 1).is_some()
+            && (1..count).all(|n| same(n) && self.joined(at + n - 1))
+            && (0..count).all(|n| phrase.text.get(n).is_some_and(|t| word::normal(self.text(at + n)) == *t))
+    }
+
+    fn phrase(&self, at: usize, phrase: &Phrase) -> Option<(Vec<Edit>, usize)> {
+        let pack: &'static Pack = self.place.pack;
+        let count = phrase.words.len();
+        let rule = pack.rules.get(phrase.rule)?;
+        if !self.condenser.allows(&rule.id, rule.class(), rule.level()) {
+            return None;
+        }
+        let last = at + count - 1;
+        let (start, end) = (self.word(at)?.start as usize, self.word(last)?.end as usize);
+        if start < self.floor || !self.may(rule, at, last, start, end) {
+            return None;
+        }
+        let edit = |start, end, to: String| Edit {
+            start,
+            end,
+            to,
+            rule: &rule.id,
+            takes: &rule.takes,
+            gives: &rule.gives,
+        };
+        match rule.class() {
+            Class::Existential => {
+                let that = self.partner(last)?;
+                let cut = self.word(that)?;
+                let after = self.word(that + 1)?;
+                let frame = edit(start, self.word(last + 1)?.start as usize, String::new());
+                let takes: &'static [String] = &[];
+                let mut second = edit(cut.start as usize, after.start as usize, String::new());
+                second.takes = takes;
+                Some((vec![frame, second], that - at + 1))
+            }
+            _ if !rule.to.is_empty() => {
+                let capital = self.text(at).chars().next().is_some_and(char::is_uppercase);
+                let to = if capital { capitalised(&rule.to) } else { rule.to.clone() };
+                Some((vec![edit(start, end, to)], count))
+            }
+            _ => {
+                let (start, end) = match rule.at {
+                    At::Sentence => self.sentence(start, end)?,
+                    _ => self.cut(start, end),
+                };
+                (start >= self.floor).then(|| (vec![edit(start, end, String::new())], count))
+            }
+        }
+    }
+
+    /// Whether the rule may act on the words `at..=last`, which are the bytes `start..end`.
+    fn may(&self, rule: &Rule, at: usize, last: usize, start: usize, end: usize) -> bool {
+        let place_ok = match rule.at {
+            At::Any => true,
+            At::Start => self.is_sentence_start(at),
+            At::End => self.is_sentence_end(end),
+            At::Edge => self.is_sentence_start(at) || self.is_sentence_end(end),
+            At::Sentence => self.is_sentence_start(at) && self.is_sentence_end(end),
+        };
+        if !place_ok {
+            return false;
+        }
+        let before = self.neighbour_before(at);
+        let after = self.joined(last).then_some(last + 1);
+        if self.is_negated(at) {
+            return false;
+        }
+        let listed = |list: &[String], n: Option<usize>| {
+            n.is_some_and(|n| !list.is_empty() && list.contains(&word::normal(self.text(n))))
+        };
+        if listed(&rule.unless_prev, before) || listed(&rule.unless_next, after) {
+            return false;
+        }
+        let next_ok = match rule.next {
+            None => true,
+            Some(Next::Verb) => after.is_some_and(|n| self.bits(n) & VERB != 0),
+            Some(Next::Word) => after.is_some_and(|n| self.is_content(n)),
+            Some(Next::Comma) => self.byte(end) == Some(b','),
+        };
+        next_ok
+            && match rule.class() {
+                Class::Article => self.article(at, start, before, after),
+                Class::Intensifier => self.intensifier(after),
+                _ => true,
+            }
+    }
+
+    fn is_content(&self, at: usize) -> bool {
+        let text = self.text(at);
+        self.bits(at) & SAFE == 0
+            && text.chars().count() >= 2
+            && text.chars().next().is_some_and(char::is_lowercase)
+    }
+
+    /// An article goes only where it stands before an ordinary word in small letters and is no name itself.
+    fn article(&self, at: usize, start: usize, before: Option<usize>, after: Option<usize>) -> bool {
+        let Some(after) = after.filter(|n| self.is_content(*n) && self.bits(*n) & FUNCTION == 0) else {
+            return false;
+        };
+        let name = |n: usize| self.text(n).chars().count() < 2 || self.bits(n) & NAMED != 0;
+        if before.is_some_and(name) || self.text(after).contains(['-', '\'']) {
+            return false;
+        }
+        // A capital inside a sentence is a name.
+        let capital = self.text(at).starts_with(char::is_uppercase);
+        if capital && !self.is_sentence_start(at) {
+            return false;
+        }
+        !self.span_before(start).is_some_and(|kind| matches!(kind, Kind::Number | Kind::Identifier))
+    }
+
+    /// An intensifier goes only before an ordinary word.
+    fn intensifier(&self, after: Option<usize>) -> bool {
+        after.is_some_and(|n| self.is_content(n) && self.bits(n) & FUNCTION == 0)
+    }
+
+    /// Whether a negation stands a few words before in the same sentence: what follows it is what it negates.
+    fn is_negated(&self, at: usize) -> bool {
+        for n in (at.saturating_sub(64)..at).rev() {
+            // Three words, and any number of those that rules might take out.
+            if n + 3 < at && self.bits(n + 1) & STARTS == 0 {
+                return false;
+            }
+            let (Some(a), Some(b)) = (self.word(n), self.word(n + 1)) else { return false };
+            let gap = self.place.text.as_bytes().get(a.end as usize..b.start as usize).unwrap_or(&[]);
+            if gap.iter().any(|c| matches!(c, b'.' | b'!' | b'?' | b'\n')) {
+                return false;
+            }
+            if self.bits(n) & Safety::Negation.bit() != 0 {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The kind of the span that ends one blank before `start`.
+    fn span_before(&self, start: usize) -> Option<Kind> {
+        let spans = self.place.scan.spans.get(self.place.paragraph.spans.clone())?;
+        let at = spans.partition_point(|s| s.end < start);
+        spans.get(at.checked_sub(1)?).filter(|s| s.end + 1 == start).map(|s| s.kind)
+    }
+
+    /// The word "that" behind a frame like "there are", with a verb behind it and nothing kept in between.
+    fn partner(&self, last: usize) -> Option<usize> {
+        for n in last + 1..last + 7 {
+            if !self.joined(n - 1) || self.bits(n) & SAFE != 0 {
+                return None;
+            }
+            if self.text(n) == "that" {
+                let verb = self.joined(n) && self.bits(n + 1) & (VERB | SAFE) == VERB;
+                return (n > last + 1 && verb).then_some(n);
+            }
+        }
+        None
+    }
+
+    fn is_sentence_start(&self, at: usize) -> bool {
+        let Some(word) = self.word(at) else { return false };
+        let mut n = word.start as usize;
+        // Blanks, a bracket, the sign of an item.
+        while matches!(self.before(n), Some(b' ' | b'\t' | b'(' | b'*' | b'-')) {
+            n -= 1;
+        }
+        match self.before(n) {
+            None | Some(b'.' | b'!' | b'?' | b':') => {
+                n < word.start as usize || n == self.place.paragraph.bytes.start
+            }
+            Some(b'\n') => {
+                let mut m = n - 1;
+                while matches!(self.before(m), Some(b' ' | b'\r' | b'\t')) {
+                    m -= 1;
+                }
+                let item = self.byte(n).is_some_and(|b| matches!(b, b'-' | b'*'));
+                item || matches!(self.before(m), None | Some(b'.' | b'!' | b'?' | b':' | b'\n'))
+                    || self
+                        .place
+                        .text
+                        .get(self.place.paragraph.bytes.start..m)
+                        .is_some_and(|t| t.ends_with(['¿', '¡', '。']))
+            }
+            // The opening signs of Spanish.
+            Some(0xBF | 0xA1) => self.place.text.get(..n).is_some_and(|t| t.ends_with(['¿', '¡'])),
+            _ => false,
+        }
+    }
+
+    /// Whether a sentence or a line that is the end of its paragraph ends at `end`.
+    fn is_sentence_end(&self, end: usize) -> bool {
+        match self.byte(end) {
+            None | Some(b'.' | b'!' | b'?') => true,
+            Some(b',') => matches!(self.byte(end + 1), None | Some(b'\n')),
+            Some(b'\n' | b'\r') => {
+                let next = crate::protect::line_end(self.place.text.as_bytes(), end);
+                next >= self.place.paragraph.bytes.end
+            }
+            _ => false,
+        }
+    }
+
+    /// What goes with a phrase in the middle of a text: a blank, and commas that have nothing to separate any more.
+    fn cut(&self, start: usize, end: usize) -> (usize, usize) {
+        let comma_before = self.before(start) == Some(b' ') && self.before(start - 1) == Some(b',');
+        let comma_after = self.byte(end) == Some(b',');
+        let ends = matches!(self.byte(end), None | Some(b'.' | b'!' | b'?' | b'\n' | b'\r'));
+        match (comma_before, comma_after) {
+            (true, true) if self.byte(end + 1) == Some(b' ') => (start - 2, end + 1),
+            (true, false) if ends => (start - 2, end),
+            (false, true) if self.byte(end + 1) == Some(b' ') => (start, end + 2),
+            _ if self.byte(end) == Some(b' ') => (start, end + 1),
+            _ if self.before(start) == Some(b' ') => (start - 1, end),
+            _ => (start, end),
+        }
+    }
+
+    /// A whole sentence with its end and the blank behind it; with its line if nothing else stands there.
+    fn sentence(&self, start: usize, end: usize) -> Option<(usize, usize)> {
+        if matches!(self.before(start), Some(b'(')) || self.is_item(start) {
+            return None;
+        }
+        let mut to = end;
+        while matches!(self.byte(to), Some(b'.' | b'!' | b',')) {
+            to += 1;
+        }
+        match self.byte(to) {
+            Some(b'?') => None,
+            Some(b' ') => Some((start, to + 1)),
+            Some(b'\n') if matches!(self.before(start), None | Some(b'\n')) => Some((start, to + 1)),
+            None | Some(b'\n' | b'\r') if self.before(start) == Some(b' ') => Some((start - 1, to)),
+            None | Some(b'\n' | b'\r') => Some((start, to)),
+            _ => None,
+        }
+    }
+
+    /// Whether the sign of an item stands before on the line.
+    fn is_item(&self, start: usize) -> bool {
+        let from = self.place.paragraph.bytes.start;
+        let line = self.place.text.as_bytes().get(from..start).unwrap_or(&[]);
+        let line = line.get(line.len().saturating_sub(8)..).unwrap_or(&[]);
+        let line = line.rsplit(|b| *b == b'\n').next().unwrap_or(&[]);
+        line.iter().any(|b| matches!(b, b'-' | b'*' | b'#' | b'0'..=b'9'))
+    }
+
+    /// A sentence without any fact that was said before, from the word `at` on, and the word behind it.
+    fn repeated(&self, at: usize, said: &mut HashSet<u64, ByHash>) -> Option<(Edit, usize)> {
+        let start = self.word(at)?.start as usize;
+        let mut last = at;
+        let mut kept = self.bits(at) & SAFE != 0;
+        while let (true, Some(word)) = (self.joined(last) || self.comma_joined(last), self.word(last + 1)) {
+            if word.end as usize - start > 2_000 {
+                return None;
+            }
+            last += 1;
+            kept |= self.bits(last) & SAFE != 0;
+        }
+        let end = self.word(last)?.end as usize;
+        if kept
+            || end - start < REPEATED
+            || start < self.floor
+            || !matches!(self.byte(end), Some(b'.' | b'!'))
+        {
+            return None;
+        }
+        if said.insert(hash(self.place.text.as_bytes().get(start..end)?)) {
+            return None;
+        }
+        let (start, end) = self.sentence(start, end)?;
+        let edit = Edit { start, end, to: String::new(), rule: "repeat", takes: &[], gives: &[] };
+        Some((edit, last + 1))
+    }
+
+    fn comma_joined(&self, at: usize) -> bool {
+        match (self.word(at), self.word(at + 1)) {
+            (Some(a), Some(b)) => a.end + 2 == b.start && self.byte(a.end as usize) == Some(b','),
+            _ => false,
+        }
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

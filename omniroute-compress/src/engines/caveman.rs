@@ -1,0 +1,130 @@
+//! `caveman`: condenses what people write by rules, when a text is first seen and never again.
+//!
+//! Only texts of the user, and those of the model where that is asked for. A text under 400 bytes stays as it is: such
+//! texts are questions and orders, and the newest of them is what the answer is about. Whether a text is condensed
+//! depends on nothing but the text itself, so it is sent the same way on every later turn.
+
+use std::sync::Arc;
+
+use omniroute_core::{
+    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, Replacement, SegmentKind,
+    SegmentView,
+};
+
+use crate::caveman::{Class, Condenser, Language, Level};
+use crate::config::{ConfigField, Settings};
+use crate::entry::{EngineEntry, Parts};
+
+const INFO: EngineInfo = EngineInfo::new("caveman", Loss::Lossy)
+    .summary("prose of the user in fewer words; negations, numbers, names and conditions stay")
+    .priority(20)
+    .targets(&[SegmentKind::User, SegmentKind::Assistant])
+    .min_bytes(50);
+
+/// Largest text that is worked on.
+const MAX_BYTES: usize = 4 << 20;
+
+const LANGUAGES: &[&str] = &["auto", "de", "en", "es", "fr", "id", "ja", "pt-BR", "zh"];
+
+const FIELDS: &[ConfigField] = &[
+    ConfigField::choice("level", "lite", &["lite", "full", "ultra"], "how much is taken out"),
+    ConfigField::choice(
+        "language",
+        "auto",
+        LANGUAGES,
+        "language of the texts; auto: found out for each paragraph",
+    ),
+    ConfigField::choice(
+        "user_text",
+        "first_sight",
+        &["first_sight", "never"],
+        "when texts of the user are condensed",
+    ),
+    ConfigField::choice(
+        "assistant_text",
+        "never",
+        &["first_sight", "never"],
+        "when texts of the model are condensed as they come back",
+    ),
+    ConfigField::int("min_chars", 400, (50, 1_000_000), "shorter texts stay as they are"),
+    ConfigField::switch("pleasantry", true, "take out please and thank you"),
+    ConfigField::switch("wrapper", true, "take out could you please before a verb"),
+    ConfigField::switch("filler", true, "take out words that say nothing"),
+    ConfigField::switch("redundancy", true, "write long-winded phrases shorter"),
+    ConfigField::switch("intensifier", true, "take out very and extremely"),
+    ConfigField::switch("meta", true, "take out sentences about what follows"),
+    ConfigField::switch("article", true, "take out articles before ordinary nouns"),
+    ConfigField::switch("existential", true, "take out there is ... that"),
+    ConfigField::switch("connective", true, "take out connectives without contrast"),
+    ConfigField::switch("repeat", true, "say a sentence once that is there twice"),
+];
+
+/// Entry in the list of engines.
+pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS).level("level");
+
+fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
+    let mut condenser = Condenser::new(Level::parse(settings.word("level")).unwrap_or(Level::Lite));
+    if let Some(language) = Language::parse(settings.word("language")) {
+        condenser = condenser.language(language);
+    }
+    for class in Class::ALL.into_iter().filter(|class| !settings.bool(class.name())) {
+        condenser = condenser.without(class);
+    }
+    let opened = |key| settings.word(key) == "first_sight";
+    Arc::new(Caveman {
+        condenser,
+        user: opened("user_text"),
+        assistant: opened("assistant_text"),
+        min_chars: settings.size("min_chars"),
+    })
+}
+
+#[derive(Debug)]
+struct Caveman {
+    condenser: Condenser,
+    user: bool,
+    assistant: bool,
+    min_chars: usize,
+}
+
+impl CompressionEngine for Caveman {
+    fn info(&self) -> &EngineInfo {
+        &INFO
+    }
+
+    fn segment(&self, view: &SegmentView<'_, '_>, _: &EngineContext<'_>) -> Result<Edit, EngineError> {
+        let text = view.text();
+        let open = match view.this().kind {
+            SegmentKind::User => self.user,
+            SegmentKind::Assistant => self.assistant,
+            _ => false,
+        };
+        if !open {
+            return Ok(Edit::Keep("not_opened"));
+        }
+        if text.len() > MAX_BYTES {
+            return Ok(Edit::Keep("too_large"));
+        }
+        // Counted to the limit only.
+        if text.chars().nth(self.min_chars - 1).is_none() {
+            return Ok(Edit::Keep("below_min_chars"));
+        }
+        let out = self.condenser.condense(text);
+        if let Some(reason) = out.kept {
+            return Ok(Edit::Keep(reason));
+        }
+        let new = out.text.into_owned();
+        // Not worth a change: under 5 % and under 160 bytes, which are about 40 tokens.
+        let saved = text.len().saturating_sub(new.len());
+        if saved * 20 < text.len() && saved < 160 {
+            return Ok(Edit::Keep("no_gain"));
+        }
+        let bytes = saved as u64;
+        let mut done = Replacement::new(new);
+        for (rule, count) in out.rules {
+            done = done.technique(rule, count);
+        }
+        done.dropped.bytes = bytes;
+        Ok(Edit::Replace(done))
+    }
+}

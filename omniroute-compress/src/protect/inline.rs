@@ -1,0 +1,470 @@
+//! What stands inside a paragraph: code, quotes, brackets, formulas, and words that are more than words.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::line::line_end;
+use super::{Kind, Scan, Span, Word};
+
+/// Words that make a line one that tells of an error.
+const ERRORS: [&[u8]; 12] = [
+    b"error",
+    b"errors",
+    b"exception",
+    b"exceptions",
+    b"fatal",
+    b"panic",
+    b"panicked",
+    b"failed",
+    b"failure",
+    b"failures",
+    b"traceback",
+    b"segfault",
+];
+
+/// Words behind a number that belong to it.
+const UNITS: [&[u8]; 62] = [
+    b"ms", b"us", b"ns", b"s", b"sec", b"secs", b"second", b"seconds", b"min", b"mins", b"minute",
+    b"minutes", b"h", b"hour", b"hours", b"day", b"days", b"week", b"weeks", b"month", b"months", b"year",
+    b"years", b"b", b"kb", b"mb", b"gb", b"tb", b"kib", b"mib", b"gib", b"byte", b"bytes", b"bits", b"hz",
+    b"khz", b"mhz", b"ghz", b"px", b"pt", b"em", b"rem", b"percent", b"tokens", b"lines", b"rows", b"times",
+    b"usd", b"eur", b"dollars", b"euros", b"km", b"m", b"cm", b"mm", b"kg", b"g", b"am", b"pm", b"am.",
+    b"pm.", b"rps",
+];
+
+/// Opening signs and their closing ones, each of several bytes.
+const PAIRS: [(&str, &str); 7] =
+    [("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"), ("《", "》"), ("‘", "’")];
+
+/// Finds spans and words of the paragraph at `range`.
+pub(super) fn paragraph(bytes: &[u8], range: Range<usize>, out: &mut Scan) {
+    let mut walk = Walk {
+        bytes: bytes.get(..range.end).unwrap_or(bytes),
+        first_span: out.spans.len(),
+        first_word: out.words.len(),
+        out,
+        line_start: range.start,
+        quote: None,
+        brackets: Vec::new(),
+        no_backticks: 0,
+        no_pair: 0,
+        no_math: 0,
+        line_dead: 0,
+    };
+    walk.run(range.start);
+}
+
+/// Searches in the present line that have found nothing, so that nobody searches again.
+const DEAD_TAG: u8 = 1;
+const DEAD_QUOTE: u8 = 2;
+const DEAD_DOLLAR: u8 = 4;
+
+struct Walk<'b, 'o> {
+    bytes: &'b [u8],
+    first_span: usize,
+    first_word: usize,
+    out: &'o mut Scan,
+    line_start: usize,
+    quote: Option<usize>,
+    brackets: Vec<(u8, usize)>,
+    no_backticks: u64,
+    no_pair: u8,
+    no_math: u8,
+    line_dead: u8,
+}
+
+impl Walk<'_, '_> {
+    fn run(&mut self, mut at: usize) {
+        while let Some(&b) = self.bytes.get(at) {
+            at = match b {
+                b' ' | b'\t' | b'\r' => at + 1,
+                b'\n' => {
+                    (self.line_start, self.line_dead) = (at + 1, 0);
+                    at + 1
+                }
+                b'`' => self.backticks(at),
+                b'"' => self.double_quote(at),
+                b'\'' => self.single_quote(at),
+                b'{' | b'[' => {
+                    self.brackets.push((b, at));
+                    at + 1
+                }
+                b'}' | b']' => self.close_bracket(b, at),
+                b'<' => self.to_line_end(at, b'>', DEAD_TAG, Kind::Markup).unwrap_or(at + 1),
+                b'$' => self.dollar(at).unwrap_or_else(|| self.token(at)),
+                b'\\' => self.backslash(at).unwrap_or_else(|| self.token(at)),
+                0xC2 | 0xE2 | 0xE3 => self.pair(at).unwrap_or_else(|| self.token(at)),
+                0xE4..=0xEF | 0xF0.. => at + width(b),
+                _ => self.token(at),
+            };
+        }
+    }
+
+    /// Records a span and drops what was found inside it.
+    fn span(&mut self, start: usize, end: usize, kind: Kind) {
+        let mut start = start;
+        while self.out.spans.len() > self.first_span
+            && self.out.spans.last().is_some_and(|s| s.start >= start)
+        {
+            self.out.spans.pop();
+        }
+        if self.out.spans.len() > self.first_span
+            && let Some(last) = self.out.spans.last()
+        {
+            start = start.max(last.end);
+        }
+        while self.out.words.len() > self.first_word
+            && self.out.words.last().is_some_and(|w| w.start as usize >= start)
+        {
+            self.out.words.pop();
+        }
+        self.out.spans.push(Span { start, end, kind });
+    }
+
+    fn backticks(&mut self, at: usize) -> usize {
+        let count = self.run_of(at);
+        let bit = 1_u64 << count.min(63);
+        if self.no_backticks & bit == 0 {
+            let mut from = at + count;
+            while let Some(n) = memchr::memchr(b'`', self.bytes.get(from..).unwrap_or(&[])) {
+                let other = self.run_of(from + n);
+                from += n + other;
+                if other == count {
+                    self.note_lines(at, from);
+                    self.span(at, from, Kind::InlineCode);
+                    return from;
+                }
+            }
+            self.no_backticks |= bit;
+        }
+        at + count
+    }
+
+    fn run_of(&self, at: usize) -> usize {
+        self.bytes.get(at..).unwrap_or(&[]).iter().take_while(|b| **b == b'`').count()
+    }
+
+    /// Takes notice of the lines inside a jump.
+    fn note_lines(&mut self, from: usize, to: usize) {
+        if let Some(n) = memchr::memrchr(b'\n', self.bytes.get(from..to).unwrap_or(&[])) {
+            (self.line_start, self.line_dead) = (from + n + 1, 0);
+        }
+    }
+
+    fn double_quote(&mut self, at: usize) -> usize {
+        let before = at.checked_sub(1).and_then(|n| self.bytes.get(n)).copied().unwrap_or(b' ');
+        match self.quote {
+            Some(_) if before == b'\\' => {}
+            Some(open) => {
+                self.quote = None;
+                self.forget_brackets(open);
+                self.span(open, at + 1, Kind::Quote);
+            }
+            // Inches.
+            None if before.is_ascii_digit() => {}
+            None => self.quote = Some(at),
+        }
+        at + 1
+    }
+
+    /// Several words between single quotes, or one: both are somebody's words.
+    fn single_quote(&mut self, at: usize) -> usize {
+        let starts = self.bytes.get(at + 1).is_some_and(|b| !b.is_ascii_whitespace());
+        if !starts || self.line_dead & DEAD_QUOTE != 0 {
+            return at + 1;
+        }
+        let end = line_end(self.bytes, at);
+        let mut from = at + 1;
+        while let Some(n) = memchr::memchr(b'\'', self.bytes.get(from..end).unwrap_or(&[])) {
+            from += n + 1;
+            let inside = self.bytes.get(from).is_some_and(|b| b.is_ascii_alphanumeric() || *b >= 0x80);
+            if !inside {
+                self.span(at, from, Kind::Quote);
+                return from;
+            }
+        }
+        self.line_dead |= DEAD_QUOTE;
+        at + 1
+    }
+
+    fn close_bracket(&mut self, b: u8, at: usize) -> usize {
+        let opener = if b == b'}' { b'{' } else { b'[' };
+        // Inside quotes only what was opened there is closed.
+        let from = self.quote.unwrap_or(0);
+        while let Some((open, start)) = self.brackets.pop_if(|(_, start)| *start >= from) {
+            if open == opener {
+                self.span(start, at + 1, Kind::Json);
+                break;
+            }
+        }
+        at + 1
+    }
+
+    /// Drops brackets that were opened at `from` or later.
+    fn forget_brackets(&mut self, from: usize) {
+        while self.brackets.last().is_some_and(|(_, start)| *start >= from) {
+            self.brackets.pop();
+        }
+    }
+
+    /// A part that ends at `close` on the same line.
+    fn to_line_end(&mut self, at: usize, close: u8, dead: u8, kind: Kind) -> Option<usize> {
+        if self.line_dead & dead != 0 {
+            return None;
+        }
+        let end = line_end(self.bytes, at);
+        match memchr::memchr(close, self.bytes.get(at + 1..end)?) {
+            Some(n) if n > 0 => {
+                self.span(at, at + n + 2, kind);
+                Some(at + n + 2)
+            }
+            Some(_) => None,
+            None => {
+                self.line_dead |= dead;
+                None
+            }
+        }
+    }
+
+    fn dollar(&mut self, at: usize) -> Option<usize> {
+        if self.bytes.get(at + 1) == Some(&b'$') {
+            return self.block(at, b"$$", b"$$", 1);
+        }
+        let next = *self.bytes.get(at + 1)?;
+        let formula = !next.is_ascii_digit() && !next.is_ascii_whitespace() && next != b'{' && next != b'(';
+        formula.then(|| self.to_line_end(at, b'$', DEAD_DOLLAR, Kind::Math)).flatten()
+    }
+
+    fn backslash(&mut self, at: usize) -> Option<usize> {
+        match self.bytes.get(at + 1)? {
+            b'[' => self.block(at, b"\\[", b"\\]", 2),
+            b'(' => self.block(at, b"\\(", b"\\)", 4),
+            b'b' if self.bytes.get(at..)?.starts_with(b"\\begin{") => {
+                let end = self.block(at, b"\\begin{", b"\\end{", 8)?;
+                let close = memchr::memchr(b'}', self.bytes.get(end..line_end(self.bytes, end))?);
+                let end = close.map_or(end, |n| end + n + 1);
+                self.span(at, end, Kind::Math);
+                Some(end)
+            }
+            _ => None,
+        }
+    }
+
+    fn block(&mut self, at: usize, open: &[u8], close: &[u8], bit: u8) -> Option<usize> {
+        if self.no_math & bit != 0 {
+            return None;
+        }
+        let from = at + open.len();
+        match memmem::find(self.bytes.get(from..)?, close) {
+            Some(n) => {
+                let end = from + n + close.len();
+                self.note_lines(at, end);
+                self.span(at, end, Kind::Math);
+                Some(end)
+            }
+            None => {
+                self.no_math |= bit;
+                None
+            }
+        }
+    }
+
+    /// Quotes of several bytes. None if this is no opening quote; a sign without a partner is passed over.
+    fn pair(&mut self, at: usize) -> Option<usize> {
+        let rest = self.bytes.get(at..)?;
+        let (n, (open, close)) =
+            PAIRS.iter().enumerate().find(|(_, (open, _))| rest.starts_with(open.as_bytes()))?;
+        let bit = 1_u8 << n;
+        let from = at + open.len();
+        if self.no_pair & bit == 0 {
+            if let Some(n) = memmem::find(self.bytes.get(from..)?, close.as_bytes()) {
+                let end = from + n + close.len();
+                self.note_lines(at, end);
+                self.span(at, end, Kind::Quote);
+                return Some(end);
+            }
+            self.no_pair |= bit;
+        }
+        Some(from)
+    }
+
+    /// One run of letters, digits and signs: a word, or something with a meaning of its own.
+    fn token(&mut self, at: usize) -> usize {
+        let mut end = at;
+        let mut seen = 0_u8;
+        while let Some(&b) = self.bytes.get(end) {
+            match CLASS.get(usize::from(b)).copied().unwrap_or(STOP) {
+                STOP => break,
+                WIDE => {
+                    // Long dashes, dots and arrows stand between words; the apostrophe within one.
+                    let third = self.bytes.get(end + 2).copied().unwrap_or(0);
+                    let apostrophe = self.bytes.get(end + 1) == Some(&0x80) && matches!(third, 0x98 | 0x99);
+                    if b == 0xE2 && apostrophe && end > at {
+                        seen |= APOSTROPHE;
+                    } else {
+                        break;
+                    }
+                    end += 3;
+                }
+                class => {
+                    seen |= class;
+                    end += 1;
+                }
+            }
+        }
+        let end = end.min(self.bytes.len());
+        if end == at {
+            // Not at an ASCII sign: those all have a class.
+            return at + width(self.bytes.get(at).copied().unwrap_or(0));
+        }
+        self.judge(at, end, seen)
+    }
+
+    fn judge(&mut self, at: usize, end: usize, seen: u8) -> usize {
+        let (mut start, mut stop) = (at, end);
+        while start < stop && matches!(self.bytes.get(start), Some(b'(')) {
+            start += 1;
+        }
+        let opened = memchr::memchr(b'(', self.bytes.get(start..stop).unwrap_or(&[])).is_some();
+        while stop > start {
+            let part = self.bytes.get(start..stop).unwrap_or(&[]);
+            match part.last() {
+                Some(b'.' | b',' | b';' | b':' | b'!' | b'?' | b'\'') => stop -= 1,
+                Some(b')') if !opened => stop -= 1,
+                _ => break,
+            }
+        }
+        let core = self.bytes.get(start..stop).unwrap_or(&[]);
+        // Nothing, or the sign of an item.
+        if core.iter().all(|b| matches!(b, b'-' | b'*' | b'+' | b'=' | b'&')) {
+            return end;
+        }
+        if seen & (DIGIT | SIGN) == 0 && plain(core, seen) {
+            let error = seen & UPPER == 0 && is_error(core);
+            if error || (seen & UPPER != 0 && is_error(&core.to_ascii_lowercase())) {
+                return self.error_line(start);
+            }
+            let (start, stop) = (start as u32, stop as u32);
+            self.out.words.push(Word { start, end: stop });
+            return end;
+        }
+        if core.ends_with(b"Error") || core.ends_with(b"Exception") {
+            return self.error_line(start);
+        }
+        let kind = kind_of(core, seen);
+        let stop = if kind == Kind::Number { self.with_unit(stop) } else { stop };
+        // A dash that joins two words is left as it is, but is no name.
+        self.span(start, stop, kind);
+        end.max(stop)
+    }
+
+    /// Protects the whole line that `at` is in.
+    fn error_line(&mut self, at: usize) -> usize {
+        let end = line_end(self.bytes, at);
+        self.span(self.line_start, end, Kind::ErrorLine);
+        // What was open on this line is closed with it.
+        self.quote = self.quote.filter(|open| *open < self.line_start);
+        self.forget_brackets(self.line_start);
+        (self.line_start, self.line_dead) = (end, 0);
+        end
+    }
+
+    /// Takes the unit behind a number in.
+    fn with_unit(&self, stop: usize) -> usize {
+        let rest = self.bytes.get(stop..).unwrap_or(&[]);
+        let Some((b' ', rest)) = rest.split_first() else { return stop };
+        let length = rest.iter().take(12).take_while(|b| b.is_ascii_alphabetic()).count();
+        let word = rest.get(..length).unwrap_or(&[]);
+        let ends = !rest.get(length).is_some_and(|b| b.is_ascii_alphanumeric() || *b >= 0x80);
+        let unit = ends && UNITS.iter().any(|u| u.eq_ignore_ascii_case(word));
+        if unit { stop + 1 + length } else { stop }
+    }
+}
+
+fn width(b: u8) -> usize {
+    match b {
+        0xF0.. => 4,
+        0xE0.. => 3,
+        0xC0.. => 2,
+        _ => 1,
+    }
+}
+
+fn is_error(word: &[u8]) -> bool {
+    matches!(word.first(), Some(b'e' | b'f' | b'p' | b't' | b's'))
+        && word.len() >= 5
+        && ERRORS.contains(&word)
+}
+
+/// Letters only, a capital at most at the start; dashes and apostrophes inside.
+fn plain(core: &[u8], seen: u8) -> bool {
+    if seen & DOT != 0
+        && core.iter().any(|b| matches!(b, b'.' | b':' | b'(' | b')' | b',' | b';' | b'!' | b'?'))
+    {
+        return false;
+    }
+    if seen & DASH != 0 && core.first() == Some(&b'-') {
+        return false;
+    }
+    seen & UPPER == 0 || !core.iter().skip(1).any(u8::is_ascii_uppercase)
+}
+
+fn kind_of(core: &[u8], seen: u8) -> Kind {
+    let has = |b: u8| memchr::memchr(b, core).is_some();
+    if memmem::find(core, b"://").is_some() || core.starts_with(b"www.") || core.starts_with(b"data:") {
+        return Kind::Url;
+    }
+    if has(b'@') {
+        return Kind::Email;
+    }
+    let first = core.first().copied().unwrap_or(0);
+    let number = seen & DIGIT != 0
+        && (first.is_ascii_digit()
+            || (matches!(first, b'-' | b'+' | b'$' | b'.' | b'~' | b'<' | b'=')
+                && core.get(1).is_some_and(|b| b.is_ascii_digit() || *b == b'.')));
+    if number && !has(b'_') {
+        return Kind::Number;
+    }
+    if has(b'/') || has(b'\\') {
+        return Kind::Path;
+    }
+    Kind::Identifier
+}
+
+const STOP: u8 = 0;
+const LETTER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const SIGN: u8 = 8;
+const DOT: u8 = 16;
+const DASH: u8 = 32;
+const APOSTROPHE: u8 = 64;
+const WIDE: u8 = 128;
+
+/// What each byte is inside a token.
+static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [SIGN; 256];
+    let mut b = 0;
+    while b < 256 {
+        table[b] = match b as u8 {
+            b'a'..=b'z' => LETTER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'.' | b',' | b';' | b':' | b'!' | b'?' | b'(' | b')' => DOT,
+            b'-' => DASH,
+            b'\'' => APOSTROPHE,
+            b'`' | b'"' | b'{' | b'}' | b'[' | b']' | b'<' => STOP,
+            0..=b' ' | 0x7F => STOP,
+            // Letters with accents, other alphabets.
+            0x80..=0xC1 | 0xC3..=0xDF | 0xE0 | 0xE1 => LETTER,
+            0xC2 | 0xE2 => WIDE,
+            0xE3..=0xFF => STOP,
+            _ => SIGN,
+        };
+        b += 1;
+    }
+    table
+}
