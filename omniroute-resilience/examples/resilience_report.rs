@@ -4,8 +4,8 @@
 //! resilience_report -- --out docs/src/resilience-report.md` takes 1,000 seeds a script on the memory store and 100
 //! on the others: SQLite in files of a temporary folder (`--folder DIR` for another one), Redis on a server of its own
 //! (`--redis URL` for another one). `--seeds N` (a tenth of it for the others), `--scripts S-02,S-07`, `--stores
-//! memory,redis`, `--threads N` and `--seconds N` (no new seed of a row after that) make it smaller. `--rows FILE`
-//! keeps finished rows, so that an interrupted report goes on where it was.
+//! memory,redis`, `--threads N` and `--seconds N` (no new run after that; 0 only makes the page) make it smaller.
+//! `--rows FILE` keeps finished runs, so that an interrupted report goes on where it was.
 //!
 //! Time is virtual for all stores; each simulated process opens the store for itself. That real processes die is the
 //! business of the example `store_kills`.
@@ -31,7 +31,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use page::{Kept, Row};
+use page::{Kept, Run};
 use sim::library::library;
 use sim::plan::Script;
 use sim::run::run;
@@ -86,37 +86,50 @@ fn options() -> Result<Options, String> {
     Ok(options)
 }
 
-/// All seeds of a script, spread over threads; the rows come back by seed.
-#[expect(clippy::disallowed_methods, reason = "real time only says when to stop")]
-fn rows(script: &Script, kind: Kind, options: &Options) -> Vec<Row> {
-    let seeds = if kind == Kind::Memory { options.seeds } else { options.seeds.div_ceil(10) };
-    let until = options.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+impl Options {
+    /// The scripts that were asked for.
+    fn chosen(&self) -> impl Iterator<Item = &'static Script> {
+        SCRIPTS
+            .iter()
+            .filter(|script| self.scripts.is_empty() || self.scripts.iter().any(|id| id == script.id))
+    }
+}
+
+/// Runs the seeds below `seeds` that have not been run, spread over threads, while there is time.
+fn run_seeds(
+    script: &Script,
+    kind: Kind,
+    seeds: u64,
+    options: &Options,
+    kept: &Mutex<Kept>,
+    late: &(dyn Fn() -> bool + Sync),
+) {
     let next = AtomicU64::new(0);
-    let rows = Mutex::new(Vec::new());
+    let lock = || kept.lock().expect("no run panics while it holds the rows");
     std::thread::scope(|scope| {
         for _ in 0..options.threads {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    let late = until.is_some_and(|until| Instant::now() > until);
-                    if seed >= seeds || (late && seed > 0) {
+                    if seed >= seeds || late() {
                         return;
+                    }
+                    if lock().has(script.id, kind.name(), seed) {
+                        continue;
                     }
                     let name = format!("sim-{}-{seed}", script.id);
                     let stage = library(kind.make(options, &name), Breakage::None);
-                    let row = Row::new(seed, run(script, seed, &stage));
+                    let run = Run::new(script, kind.name(), seed, run(script, seed, &stage));
                     kind.clean(options, &name);
-                    rows.lock().expect("no run panics while it holds the rows").push(row);
+                    lock().add(run);
                 }
             });
         }
     });
-    let mut rows = rows.into_inner().expect("all threads have ended");
-    rows.sort_by_key(|row| row.seed);
-    rows
 }
 
 #[expect(clippy::print_stdout, reason = "the page is what this program is for")]
+#[expect(clippy::disallowed_methods, reason = "real time only says when to stop")]
 fn main() -> ExitCode {
     let mut options = match options() {
         Ok(options) => options,
@@ -132,22 +145,32 @@ fn main() -> ExitCode {
         options.redis = Some(own.url());
     }
     options.stores.iter_mut().for_each(|name| name.make_ascii_lowercase());
-    let mut kept = Kept::read(options.rows.clone());
-    println!("{}", page::HEAD);
-    for script in &SCRIPTS {
-        if !options.scripts.is_empty() && !options.scripts.iter().any(|id| id == script.id) {
-            continue;
+    let kept = match Kept::read(options.rows.as_deref()) {
+        Ok(kept) => Mutex::new(kept),
+        Err(error) => {
+            println!("the rows cannot be kept: {error}");
+            return ExitCode::FAILURE;
         }
+    };
+    let until = options.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let late = || until.is_some_and(|until| Instant::now() > until);
+    println!("{}", page::HEAD);
+    // A tenth of everything first: what goes wrong often is seen early.
+    for seeds in [options.seeds.div_ceil(10), options.seeds] {
         for kind in Kind::all(&options) {
-            let line = match kept.find(script.id, kind.name()) {
-                Some(line) => line,
-                None => kept.add(script, kind.name(), &rows(script, kind, &options)),
-            };
-            println!("{line}");
+            for script in options.chosen() {
+                if late() {
+                    continue;
+                }
+                run_seeds(script, kind, kind.seeds(seeds), &options, &kept, &late);
+                let kept = kept.lock().expect("all threads have ended");
+                let (line, notes) = kept.line(script, kind, kind.seeds(seeds));
+                println!("{line}");
+                notes.iter().for_each(|note| println!("{note}"));
+            }
         }
     }
-    let page = kept.page(&options);
-    let wrong = kept.wrong();
+    let (page, wrong) = kept.into_inner().expect("all threads have ended").page(&options);
     match &options.out {
         Some(path) => {
             if let Err(error) = std::fs::write(path, page) {

@@ -1,12 +1,15 @@
 //! The page: one line for each script and store, and what went wrong first.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
 
 use crate::Options;
 use crate::sim::plan::{Script, Summary};
 use crate::sim::run::Report;
 use crate::sim::scripts::REASONS;
+use crate::stores::Kind;
 
 /// The head of the table.
 pub(crate) const HEAD: &str = "\
@@ -14,86 +17,130 @@ pub(crate) const HEAD: &str = "\
 |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|";
 
 /// What one run leaves for the table.
-pub(crate) struct Row {
-    pub(crate) seed: u64,
+pub(crate) struct Run {
+    script: String,
+    store: String,
+    seed: u64,
     goodput: u64,
     waste: u64,
     broken: u64,
-    first: Option<String>,
-    missed: Option<String>,
+    /// The first broken invariant, and the demand of the script that was not met; empty: none.
+    first: String,
+    missed: String,
 }
 
-impl Row {
-    pub(crate) fn new(seed: u64, report: Report) -> Row {
+impl Run {
+    pub(crate) fn new(script: &Script, store: &str, seed: u64, report: Report) -> Run {
+        let clean = |text: String| text.replace(['\t', '\n'], " ");
         let first = report.violations.first();
-        Row {
+        Run {
+            script: script.id.to_owned(),
+            store: store.to_owned(),
             seed,
             goodput: report.goodput(),
             waste: report.waste(),
             broken: report.broken,
-            first: first.map(|v| format!("{} at {} ms: {}", v.rule, v.at, v.text)),
-            missed: report.missed,
+            first: first
+                .map_or_else(String::new, |v| clean(format!("{} at {} ms: {}", v.rule, v.at, v.text))),
+            missed: report.missed.map_or_else(String::new, clean),
         }
+    }
+
+    fn read(line: &str) -> Option<Run> {
+        let mut fields = line.split('\t');
+        let (script, store) = (fields.next()?.to_owned(), fields.next()?.to_owned());
+        let mut number = || fields.next()?.parse().ok();
+        let (seed, goodput, waste, broken) = (number()?, number()?, number()?, number()?);
+        let (first, missed) = (fields.next()?.to_owned(), fields.next()?.to_owned());
+        Some(Run { script, store, seed, goodput, waste, broken, first, missed })
+    }
+
+    fn line(&self) -> String {
+        let Run { script, store, seed, goodput, waste, broken, first, missed } = self;
+        format!("{script}\t{store}\t{seed}\t{goodput}\t{waste}\t{broken}\t{first}\t{missed}")
     }
 }
 
-/// Finished lines, with what went wrong; in a file too, if there is one.
+/// Finished runs; in a file too, one to a line, if there is one.
 pub(crate) struct Kept {
-    file: Option<PathBuf>,
-    /// Script, store, line, notes.
-    lines: Vec<[String; 4]>,
+    file: Option<File>,
+    runs: Vec<Run>,
 }
 
 impl Kept {
     /// What an earlier report left.
-    pub(crate) fn read(file: Option<PathBuf>) -> Kept {
-        let text = file.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
-        let fields = |line: &str| {
-            let mut fields = line.split('\t').map(str::to_owned);
-            Some([fields.next()?, fields.next()?, fields.next()?, fields.next()?])
-        };
-        Kept { file, lines: text.lines().filter_map(fields).collect() }
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub(crate) fn read(path: Option<&Path>) -> std::io::Result<Kept> {
+        let Some(path) = path else { return Ok(Kept { file: None, runs: Vec::new() }) };
+        let mut file = File::options().read(true).append(true).create(true).open(path)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        Ok(Kept { file: Some(file), runs: text.lines().filter_map(Run::read).collect() })
     }
 
-    pub(crate) fn find(&self, script: &str, store: &str) -> Option<String> {
-        let line = self.lines.iter().find(|line| line[0] == script && line[1] == store)?;
-        Some(line[2].clone())
+    /// Whether this one has been run.
+    pub(crate) fn has(&self, script: &str, store: &str, seed: u64) -> bool {
+        self.runs.iter().any(|run| run.seed == seed && run.script == script && run.store == store)
     }
 
-    /// Makes the line of these runs, and keeps it.
-    pub(crate) fn add(&mut self, script: &Script, store: &str, rows: &[Row]) -> String {
-        let runs: Vec<_> = rows.iter().map(|row| (row.seed, row.goodput, row.waste)).collect();
+    /// Keeps a run.
+    pub(crate) fn add(&mut self, run: Run) {
+        if let Some(file) = &mut self.file
+            && let Err(error) = writeln!(file, "{}", run.line())
+        {
+            // The report itself is not lost.
+            eprintln!("a run cannot be kept: {error}");
+        }
+        self.runs.push(run);
+    }
+
+    /// The runs of one row, by seed.
+    fn row(&self, script: &str, store: &str, seeds: u64) -> Vec<&Run> {
+        let of = |run: &&Run| run.script == script && run.store == store && run.seed < seeds;
+        let mut row: Vec<&Run> = self.runs.iter().filter(of).collect();
+        row.sort_by_key(|run| run.seed);
+        row
+    }
+
+    /// The line of one row, and what did not hold in it.
+    pub(crate) fn line(&self, script: &Script, kind: Kind, seeds: u64) -> (String, Vec<String>) {
+        let (store, row) = (kind.name(), self.row(script.id, kind.name(), seeds));
+        let runs: Vec<_> = row.iter().map(|run| (run.seed, run.goodput, run.waste)).collect();
         let summary = Summary::of(&runs);
-        let line = line(script, store, rows, &summary);
-        let broken = rows.iter().find_map(|row| Some((row.seed, row.first.as_ref()?)));
-        let missed = rows.iter().find_map(|row| Some((row.seed, row.missed.as_ref()?)));
-        let seeds = broken.into_iter().chain(missed);
-        let notes: Vec<String> = seeds
-            .map(|(seed, text)| format!("seed {seed}: {}", text.replace(['\t', '\n'], " ")))
-            .chain(summary.missed(&script.figures))
+        let Summary { goodput, worst, waste } = summary;
+        let broken: u64 = row.iter().map(|run| run.broken).sum();
+        let missed = row.iter().filter(|run| !run.missed.is_empty()).count();
+        let ran = row.len() as u64;
+        let ran = if ran < seeds { format!("{ran} of {seeds}") } else { ran.to_string() };
+        let line = format!(
+            "| {} {} | {store} | {ran} | {} | {} | {} ({}) | {} | {} | {} | {broken} | {missed} |",
+            script.id,
+            script.title,
+            percent(goodput),
+            wanted(script.figures.goodput),
+            percent(worst.0),
+            worst.1,
+            wanted(script.figures.worst),
+            percent(waste),
+            wanted(script.figures.waste),
+        );
+        let first = |what: fn(&Run) -> &str| {
+            row.iter().find(|run| !what(run).is_empty()).map(|run| (run.seed, what(run)))
+        };
+        let notes = first(|run| &run.first)
+            .into_iter()
+            .chain(first(|run| &run.missed))
+            .map(|(seed, text)| format!("seed {seed}: {text}"))
+            .chain(summary.missed(&script.figures).into_iter().filter(|_| !row.is_empty()))
             .map(|text| format!("- {} {store} {text}", script.id))
             .collect();
-        self.lines.push([script.id.to_owned(), store.to_owned(), line.clone(), notes.join("\u{1f}")]);
-        if let Some(path) = &self.file {
-            let all: String = self.lines.iter().map(|line| line.join("\t") + "\n").collect();
-            if let Err(error) = std::fs::write(path, all) {
-                // The report itself is not lost.
-                eprintln!("{} cannot be written: {error}", path.display());
-            }
-        }
-        line
+        (line, notes)
     }
 
-    /// Whether something did not hold.
-    pub(crate) fn wrong(&self) -> bool {
-        self.lines.iter().any(|line| !line[3].is_empty())
-    }
-
-    /// The whole page.
-    pub(crate) fn page(&self, options: &Options) -> String {
-        let mut lines: Vec<&[String; 4]> = self.lines.iter().collect();
-        let place = |store: &str| ["memory", "sqlite", "redis"].iter().position(|name| *name == store);
-        lines.sort_by_key(|line| (line[0].clone(), place(&line[1])));
+    /// The whole page, and whether something did not hold.
+    pub(crate) fn page(&self, options: &Options) -> (String, bool) {
         let mut page = format!(
             "# Resilience under faults\n\n\
              Every fault script over every store: a simulated fleet of processes, clients and providers, one virtual \
@@ -107,48 +154,31 @@ impl Kept {
             machine(),
             options.seeds,
         );
-        for line in &lines {
-            let _written = writeln!(page, "{}", line[2]);
+        let (mut notes, mut short) = (Vec::new(), false);
+        for script in options.chosen() {
+            for kind in Kind::all(options) {
+                let seeds = kind.seeds(options.seeds);
+                let (line, wrong) = self.line(script, kind, seeds);
+                let _written = writeln!(page, "{line}");
+                short |= (self.row(script.id, kind.name(), seeds).len() as u64) < seeds;
+                notes.extend(wrong);
+            }
         }
-        if let Some(seconds) = options.seconds {
-            let _written =
-                writeln!(page, "\nNo row began new seeds after {seconds} s; the column says how many ran.");
+        if short {
+            page.push_str(
+                "\nA row that says \"of\" was stopped there: only so many of its seeds were run.\n",
+            );
         }
         page.push_str("\nWhere no figure is wanted, or a bound is wider than it might be:\n\n");
         for (id, reason) in REASONS {
             let _written = writeln!(page, "- {id}: {reason}");
         }
-        let notes: Vec<&str> = lines
-            .iter()
-            .filter(|line| !line[3].is_empty())
-            .flat_map(|line| line[3].split('\u{1f}'))
-            .collect();
         if !notes.is_empty() {
             page.push_str("\nThe first of each kind that did not hold:\n\n");
             notes.iter().for_each(|note| page.push_str(&format!("{note}\n")));
         }
-        page
+        (page, !notes.is_empty())
     }
-}
-
-/// One line of the table.
-fn line(script: &Script, store: &str, rows: &[Row], summary: &Summary) -> String {
-    let Summary { goodput, worst, waste } = *summary;
-    let broken: u64 = rows.iter().map(|row| row.broken).sum();
-    let missed = rows.iter().filter(|row| row.missed.is_some()).count();
-    format!(
-        "| {} {} | {store} | {} | {} | {} | {} ({}) | {} | {} | {} | {broken} | {missed} |",
-        script.id,
-        script.title,
-        rows.len(),
-        percent(goodput),
-        wanted(script.figures.goodput),
-        percent(worst.0),
-        worst.1,
-        wanted(script.figures.worst),
-        percent(waste),
-        wanted(script.figures.waste),
-    )
 }
 
 fn percent(ppm: u64) -> String {

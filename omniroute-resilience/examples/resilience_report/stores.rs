@@ -39,6 +39,11 @@ impl Kind {
         }
     }
 
+    /// How many of `seeds` it gets: real files and servers are slower.
+    pub(crate) fn seeds(self, seeds: u64) -> u64 {
+        if self == Kind::Memory { seeds } else { seeds.div_ceil(10) }
+    }
+
     /// How a run's processes open this kind of store. `name` is of the run alone.
     pub(crate) fn make(self, options: &Options, name: &str) -> MakeStore {
         let _unused_without_features = (options, name);

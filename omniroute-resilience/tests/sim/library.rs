@@ -80,7 +80,8 @@ impl Library {
         let targets = (0..world.accounts.len())
             .map(|account| (0..world.models).map(|model| world.target(account, model)).collect())
             .collect();
-        let shared = Shared::new(make(&props.time), props.log.clone(), props.time.clone(), breakage);
+        let lease = i64::try_from(props.plan.config.slots.lease.as_ms()).unwrap_or(i64::MAX);
+        let shared = Shared::new(make(&props.time), props.log.clone(), props.time.clone(), lease, breakage);
         let library = Library {
             processes: RefCell::default(),
             shared,
@@ -329,8 +330,7 @@ impl Stage for LibraryStage {
                 found.push(("I-14", format!("host {host}: an event shows a lease token")));
             }
         }
-        let lease = i64::try_from(self.0.plan.config.slots.lease.as_ms()).unwrap_or(i64::MAX);
-        found.extend(self.0.shared.held_slots(lease).into_iter().map(|text| ("I-5", text)));
+        found.extend(self.0.shared.held_slots().into_iter().map(|text| ("I-5", text)));
         found
     }
 

@@ -1,9 +1,10 @@
 //! A store around a store: every host reaches it through its own handle; it can be slow, frozen, lose everything,
 //! or be cut off from a host that died. Every change of a layer's record becomes a fact, read by [`super::peek`].
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use omniroute_core::{
@@ -50,6 +51,10 @@ pub(crate) struct Shared {
     pub(crate) reads: AtomicU64,
     /// Commits that touched a record of the three layers.
     pub(crate) layer_commits: AtomicU64,
+    /// When the slots of a key were written last, ms since the start.
+    slots: Mutex<HashMap<String, i64>>,
+    /// How long a slot lives, ms.
+    lease: i64,
     breakage: Breakage,
 }
 
@@ -71,7 +76,7 @@ impl fmt::Debug for Handle {
 
 impl Shared {
     /// Wraps a store.
-    pub(crate) fn new(open: Opener, log: Log, time: Time, breakage: Breakage) -> Arc<Shared> {
+    pub(crate) fn new(open: Opener, log: Log, time: Time, lease: i64, breakage: Breakage) -> Arc<Shared> {
         Arc::new(Shared {
             inner: open(),
             open,
@@ -82,6 +87,8 @@ impl Shared {
             commits: AtomicU64::new(0),
             reads: AtomicU64::new(0),
             layer_commits: AtomicU64::new(0),
+            slots: Mutex::default(),
+            lease,
             breakage,
         })
     }
@@ -97,18 +104,42 @@ impl Shared {
         (self.layer_commits.load(Ordering::Relaxed), self.reads.load(Ordering::Relaxed))
     }
 
-    /// Slots that are still in the store. One that ends later than one taken now would is from before the store's
-    /// clock went back: it stays until somebody asks for that key, and is cut then.
-    pub(crate) fn held_slots(&self, lease: i64) -> Vec<String> {
+    /// Slots that are still in the store, long after the load. By the store's clock one may run on if that clock has
+    /// gone back since it was written.
+    pub(crate) fn held_slots(&self) -> Vec<String> {
+        let written = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let set_back = self.time.set_back();
         let mut held = Vec::new();
         let mut visit = |key: &Key, record: &Record| {
             let ends = peek::slots(&record.value).expect("a record of the library must be readable");
-            held.extend(ends.into_iter().map(|end| (key.to_string(), end)));
+            let key = key.to_string();
+            if set_back.is_none_or(|at| written.get(&key).is_none_or(|written| *written > at)) {
+                let at = written.get(&key).copied();
+                held.extend(ends.into_iter().map(|end| (key.clone(), at, end)));
+            }
         };
         let scanned = self.inner.scan("sl/", &mut visit).now_or_never();
         let Some(Ok(now)) = scanned else { panic!("the store cannot be read: {scanned:?}") };
-        held.retain(|(_, end)| *end <= now.0.saturating_add(lease));
-        held.into_iter().map(|(key, end)| format!("{key} is still held until {end}, at {now:?}")).collect()
+        let say = |(key, at, end)| {
+            format!(
+                "{key}, written at {at:?} ms, is held until {end}, at {now:?}; set back at {set_back:?} ms"
+            )
+        };
+        held.into_iter().map(say).collect()
+    }
+
+    /// Slots were written: none of them may end later than one that is taken now.
+    fn slots_written(&self, key: &Key, value: &[u8], now: UnixMs) {
+        let ms = self.time.ms();
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_string(), ms);
+        let ends = peek::slots(value).expect("a record of the library must be readable");
+        let latest = now.0.saturating_add(self.lease);
+        // The clock may go back between the reading of a commit's time and its writing.
+        let just = self.time.set_back().is_some_and(|at| ms - at < 1_000);
+        if let Some(end) = ends.into_iter().find(|end| *end > latest && !just) {
+            let text = format!("{key} is held until {end}, at {now:?}, a lease is {} ms", self.lease);
+            self.log.lock().watch.broke("I-5", ms, text);
+        }
     }
 
     /// Stops or resumes answering.
@@ -250,6 +281,9 @@ impl ResilienceStore for Handle {
             }
             for (change, before) in changes.iter().zip(&before) {
                 match change {
+                    Put::Put { key, value, .. } if matches!(key, Key::Slots { .. }) => {
+                        self.shared.slots_written(key, value, time);
+                    }
                     Put::Put { key, value, .. } => self.shared.changed(key, before.as_ref(), Some(value)),
                     Put::Delete { key, .. } => self.shared.changed(key, before.as_ref(), None),
                     Put::Check { .. } => {}

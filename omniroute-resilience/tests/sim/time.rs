@@ -29,6 +29,8 @@ struct Inner {
     ready: VecDeque<usize>,
     queued: Vec<bool>,
     offsets: Vec<i64>,
+    /// When the store's clock last went back.
+    set_back: Option<i64>,
 }
 
 impl Inner {
@@ -73,6 +75,14 @@ impl Time {
             inner.offsets.resize(host + 1, 0);
         }
         inner.offsets[host] += by;
+        if host == 0 && by < 0 {
+            inner.set_back = i64::try_from(inner.now / 1_000_000).ok();
+        }
+    }
+
+    /// When the store's clock last went back, ms since the start.
+    pub(crate) fn set_back(&self) -> Option<i64> {
+        self.lock().set_back
     }
 
     /// A host's clock for the code under test.
@@ -204,7 +214,7 @@ impl Executor {
         Executor { time: Time::default(), spawner: Spawner::default(), tasks: Vec::new(), free: Vec::new() }
     }
 
-    /// Runs until nothing is left before `until_ms`. After every step `after` is called; it may name hosts to kill.
+    /// Runs until nothing is left before `until_ms`, which it is then. After every step `after` is called; it may name hosts to kill.
     pub(crate) fn run(&mut self, until_ms: i64, mut after: impl FnMut() -> Vec<usize>) {
         let until = u64::try_from(until_ms).unwrap_or(0).saturating_mul(1_000_000);
         loop {
@@ -218,6 +228,8 @@ impl Executor {
                 continue;
             }
             if !self.advance(until) {
+                let mut inner = self.time.lock();
+                inner.now = inner.now.max(until);
                 return;
             }
         }
