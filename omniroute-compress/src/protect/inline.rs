@@ -91,7 +91,7 @@ impl Walk<'_, '_> {
                     at + 1
                 }
                 b'}' | b']' => self.close_bracket(b, at),
-                b'<' => self.to_line_end(at, b'>', DEAD_TAG, Kind::Markup).unwrap_or(at + 1),
+                b'<' => self.until_line_end(at, b'>', DEAD_TAG, Kind::Markup).unwrap_or(at + 1),
                 b'$' => self.dollar(at).unwrap_or_else(|| self.token(at)),
                 b'\\' => self.backslash(at).unwrap_or_else(|| self.token(at)),
                 0xC2 | 0xE2 | 0xE3 => self.pair(at).unwrap_or_else(|| self.token(at)),
@@ -209,7 +209,7 @@ impl Walk<'_, '_> {
     }
 
     /// A part that ends at `close` on the same line.
-    fn to_line_end(&mut self, at: usize, close: u8, dead: u8, kind: Kind) -> Option<usize> {
+    fn until_line_end(&mut self, at: usize, close: u8, dead: u8, kind: Kind) -> Option<usize> {
         if self.line_dead & dead != 0 {
             return None;
         }
@@ -233,7 +233,7 @@ impl Walk<'_, '_> {
         }
         let next = *self.bytes.get(at + 1)?;
         let formula = !next.is_ascii_digit() && !next.is_ascii_whitespace() && next != b'{' && next != b'(';
-        formula.then(|| self.to_line_end(at, b'$', DEAD_DOLLAR, Kind::Math)).flatten()
+        formula.then(|| self.until_line_end(at, b'$', DEAD_DOLLAR, Kind::Math)).flatten()
     }
 
     fn backslash(&mut self, at: usize) -> Option<usize> {
