@@ -1,6 +1,6 @@
 //! An agent with one tool. The vendor it began with breaks in the middle; the session goes on with the other one.
 
-#![cfg_attr(not(test), expect(clippy::print_stdout, reason = "the point of the program"))]
+#![expect(clippy::print_stdout, reason = "the point of the program")]
 
 use std::error::Error;
 use std::sync::Arc;

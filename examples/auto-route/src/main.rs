@@ -1,6 +1,6 @@
 //! What `auto` prefers, told with its reasons: the same request under three names.
 
-#![cfg_attr(not(test), expect(clippy::print_stdout, reason = "the point of the program"))]
+#![expect(clippy::print_stdout, reason = "the point of the program")]
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A routing strategy of one's own: during the night the box at home goes first, during the day the operator's order.
 
-#![cfg_attr(not(test), expect(clippy::print_stdout, reason = "the point of the program"))]
+#![expect(clippy::print_stdout, reason = "the point of the program")]
 
 use std::error::Error;
 use std::sync::Arc;
