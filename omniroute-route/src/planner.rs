@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use omniroute_core::route::{
-    Candidates, Columns, DropReason, Feedback, Layer, Note, Plan, Pool, Reason, RequestFacts, RouteContext,
-    RouteError, RouteErrorKind, RouteOptions, RoutingStrategy, Scratch, Sequence, SessionFacts, StateError,
-    Why, hash,
+    Candidates, Columns, DropReason, Feedback, Layer, Note, Pick, Plan, Pool, Reason, RequestFacts,
+    RouteContext, RouteError, RouteErrorKind, RouteOptions, RoutingStrategy, Scratch, Sequence, SessionFacts,
+    StateError, Why, hash,
 };
 use omniroute_core::{Moment, Outcome, SessionId};
 
@@ -205,6 +205,7 @@ impl Planner {
         } else {
             self.strategy.plan(&cx, &candidates)?
         };
+        sound(&mut plan, gates, self.strategy.id())?;
         if let Plan::Sequence(sequence) = &mut plan {
             if !gates.relaxed {
                 if let Some(accounts) = &self.accounts {
@@ -305,6 +306,40 @@ fn by_cost(cx: &RouteContext<'_>, candidates: &Candidates<'_>) -> Sequence {
         pick.why = Why::of(Layer::Request, Reason::BudgetRelaxed);
     }
     sequence
+}
+
+/// Takes out what is no candidate: a strategy of the host may answer anything.
+fn sound(plan: &mut Plan, gates: &Gates, strategy: &str) -> Result<(), RouteError> {
+    let fits = |pick: &Pick| gates.reasons.get(pick.candidate as usize).is_some_and(Option::is_none);
+    let clean = |sequence: &mut Sequence| {
+        let before = sequence.picks.len();
+        sequence.picks.retain(fits);
+        if sequence.picks.len() < before {
+            sequence.notes.push(Note::StrategyError);
+        }
+        sequence.picks.is_empty()
+    };
+    let empty = match plan {
+        Plan::Sequence(sequence) => clean(sequence),
+        Plan::Panel { members, judge, .. } => {
+            members.retain(fits);
+            *judge = judge.filter(fits);
+            members.is_empty()
+        }
+        Plan::Chain(stages) => {
+            let mut empty = stages.is_empty();
+            for stage in stages {
+                empty |= clean(&mut stage.sequence);
+            }
+            empty
+        }
+        _ => false,
+    };
+    if empty {
+        let message = format!("strategy {strategy:?} names no candidate that may be used");
+        return Err(RouteError::new(RouteErrorKind::StrategyError, message));
+    }
+    Ok(())
 }
 
 fn shorten(sequence: &mut Sequence, depth: usize) {

@@ -1,12 +1,30 @@
-//! Helpers for tests: a clock that only moves when told.
+//! Helpers for tests: a clock that only moves when told, a network that is not there.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::future::{BoxFuture, poll_fn};
 
 use crate::clock::{Clock, Moment, Mono, UnixMs};
+use crate::host::{Body, Env, HttpTransport, Inline, TransportError};
+
+/// A network that is not there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoNetwork;
+
+#[async_trait::async_trait]
+impl HttpTransport for NoNetwork {
+    async fn send(&self, _: http::Request<Bytes>) -> Result<http::Response<Body>, TransportError> {
+        Err(TransportError::new("connect", "there is no network here"))
+    }
+}
+
+/// A host with this clock, no network, and no pool for heavy work.
+pub fn host(clock: &VirtualClock) -> Env {
+    Env { clock: Arc::new(clock.clone()), http: Arc::new(NoNetwork), offload: Arc::new(Inline) }
+}
 
 /// Virtual time: starts at zero (mono) and a given date (wall), moves by [`VirtualClock::advance`].
 ///

@@ -34,6 +34,13 @@ pub struct ComboConfig {
     pub steps: Vec<StepConfig>,
 }
 
+impl ComboConfig {
+    /// A combo with the defaults.
+    pub fn new(name: &str, strategy: &str, steps: Vec<StepConfig>) -> Self {
+        ComboConfig { name: name.to_owned(), strategy: strategy.to_owned(), steps, ..ComboConfig::default() }
+    }
+}
+
 /// A checked combo.
 #[derive(Debug, Clone)]
 pub struct Combo {

@@ -121,7 +121,10 @@ impl Books {
                 receipt.finished = true;
             }
         });
-        slot.planner.observe(session.as_ref(), &outcome);
+        // A voice of a panel is no answer of the route.
+        if role != Role::Member {
+            slot.planner.observe(session.as_ref(), &outcome);
+        }
         inner.stats.observe(&outcome);
         inner.quotas.observe(&outcome);
         let target = outcome.target.clone();

@@ -118,8 +118,8 @@ impl RouterBuilder {
         self
     }
 
-    /// Who may be used now, shared with others of the host. It is used as it is configured. Default: one of its own, in
-    /// memory, configured with the connections.
+    /// Who may be used now, shared with others of the host. It is used as it is configured, which
+    /// has to be done before the first request. Default: one of its own, in memory, configured with the connections.
     #[must_use]
     pub fn resilience(mut self, resilience: Resilience) -> Self {
         self.resilience = Some(resilience);

@@ -86,8 +86,10 @@ impl Inner {
         let mut known = self.know(&request, options, began, true).await.map_err(told)?;
         if let Some(compressor) = self.compressor.clone() {
             // A request that nobody can serve is not worth compressing.
-            self.plan(&slot, &known, &route, began, seed, false)
-                .map_err(|error| told(ChatError::of_route(&error)))?;
+            match self.plan(&slot, &known, &route, began, seed, false) {
+                Err(error) if !passing(error.kind) => return Err(told(ChatError::of_route(&error))),
+                _ => {}
+            }
             request = self.compress(request, compressor, options, began, &receipt).await;
             let class = known.class;
             let pin = known.session.take();
@@ -99,6 +101,9 @@ impl Inner {
         let Decided { decision, resting } = self
             .plan(&slot, &known, &route, now, seed, true)
             .map_err(|error| told(ChatError::of_route(&error)))?;
+        if resting.is_some() {
+            receipt.note("everybody_rests");
+        }
         let plan = Explanation::of(&decision, slot.planner.strategy().id(), &slot.pool);
         receipt.with(|receipt| receipt.plan = Some(plan));
         let explored = decision.plan.first().filter(|pick| pick.why.reason == Reason::Explored);

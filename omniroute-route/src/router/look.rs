@@ -66,9 +66,12 @@ pub(crate) fn look(request: &ChatRequest) -> Result<Seen, WireError> {
     facts.tier_hint = Some(tier);
     let explicit = doc.get(doc.root(), "prompt_cache_key").and_then(|node| doc.str(node));
     let front = doc.get(doc.root(), "tools").map_or("", |node| doc.raw(node));
-    let base = (prefix::base(front, &system), tokens(front.len() + system.len()));
     let session = request.session().map(|session| session.as_str());
-    facts.prefix_key = prefix::key(session, explicit.as_deref(), Some(base)).map(Into::into);
+    // The name of a beginning costs a hash of it: only where it is asked for and worth it.
+    let size = tokens(front.len() + system.len());
+    let named = session.is_none() && explicit.is_none() && size >= prefix::WORTH;
+    let base = named.then(|| (prefix::base(front, &system), size));
+    facts.prefix_key = prefix::key(session, explicit.as_deref(), base).map(Into::into);
     let names: Vec<&str> = tools.iter().map(AsRef::as_ref).collect();
     let clues = Clues { user: &user, system: &system, tools: &names, failed_result: failed_result(&read) };
     let points = points(&clues);

@@ -168,18 +168,8 @@ impl Router {
     /// Starts to put one together.
     ///
     /// ```
-    /// use std::sync::Arc;
-    /// use omniroute_core::{Env, Inline};
-    /// # #[derive(Debug)] struct NoHttp;
-    /// # #[async_trait::async_trait]
-    /// # impl omniroute_core::HttpTransport for NoHttp {
-    /// #     async fn send(&self, _: http::Request<bytes::Bytes>) -> Result<http::Response<omniroute_core::Body>, omniroute_core::TransportError> {
-    /// #         Err(omniroute_core::TransportError::new("connect", "none"))
-    /// #     }
-    /// # }
-    /// # let clock = Arc::new(omniroute_core::testing::VirtualClock::default());
-    /// let env = Env { clock, http: Arc::new(NoHttp), offload: Arc::new(Inline) };
-    /// let router = omniroute_route::Router::builder(env).seed(7).build()?;
+    /// let host = omniroute_core::testing::host(&omniroute_core::testing::VirtualClock::default());
+    /// let router = omniroute_route::Router::builder(host).seed(7).build()?;
     /// assert_eq!(router.health().requests, 0);
     /// # Ok::<(), omniroute_route::BuildError>(())
     /// ```

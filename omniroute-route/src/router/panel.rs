@@ -14,6 +14,7 @@ use super::attempt::{Answer, AnswerBody};
 use super::error::ChatError;
 use super::job::{Errand, Job};
 use super::stages::{rewritten, said};
+use super::stream::ReplyStream;
 use crate::attempts::{Ending, Hint};
 use crate::receipt::Role;
 
@@ -67,8 +68,8 @@ impl Job {
         if voices.is_empty() {
             return Err(self.nobody(&panel, &failed));
         }
-        if voices.len() == 1 && panel.judge.is_none() && !request.head().stream {
-            return Ok(voices.swap_remove(0).answer);
+        if voices.len() == 1 && panel.judge.is_none() {
+            return self.voice(voices.swap_remove(0), request.head().stream);
         }
         let mut judges: Vec<u32> = panel.judge.iter().map(|pick| pick.candidate).collect();
         judges.extend(voices.iter().map(|voice| voice.candidate));
@@ -77,13 +78,29 @@ impl Job {
         let errand = Errand { role: Role::Judge, budget: Budget::new(), patient: false, text: false };
         match self.run(&body, &judges, &errand).await {
             Ok(answer) => Ok(answer),
-            // Better one of the answers than none, if it can be given in the form that was asked for.
-            Err(_) if !request.head().stream => {
-                self.receipt.with(|receipt| (receipt.degraded, receipt.finished) = (true, true));
+            // Better one of the answers than none.
+            Err(_) => {
+                self.receipt.with(|receipt| receipt.degraded = true);
                 let best = most_alike(&voices);
-                Ok(voices.swap_remove(best).answer)
+                self.voice(voices.swap_remove(best), request.head().stream)
             }
-            Err(ending) => Err(ChatError::of_ending(*ending)),
+        }
+    }
+
+    /// A member's answer as the answer, in the form that was asked for.
+    fn voice(&self, voice: Voice, streamed: bool) -> Result<Answer, Box<ChatError>> {
+        self.receipt.with(|receipt| {
+            (receipt.finished, receipt.committed, receipt.streamed) = (true, true, streamed);
+        });
+        match voice.answer.body {
+            AnswerBody::Whole(body, _) if streamed => {
+                let stream = ReplyStream::told(body, self.client, self.write_context()).ok_or_else(|| {
+                    let message = format!("wire {:?} cannot be streamed", self.client.id());
+                    ChatError::own(400, "bad_request", message, Hint::SwitchCombo)
+                })?;
+                Ok(Answer { target: voice.answer.target, body: AnswerBody::Stream(stream) })
+            }
+            _ => Ok(voice.answer),
         }
     }
 

@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures::Stream;
 use futures::future::BoxFuture;
-use omniroute_core::hub::{ErrorBody, Event, StreamItem, WriteContext};
+use omniroute_core::hub::{ErrorBody, Event, StreamItem, WriteContext, replay};
 use omniroute_core::wire::{StreamWriter, Wire};
-use omniroute_core::{EventStream, Failure, FailureKind, Phase, Scope};
+use omniroute_core::{Doc, EventStream, Failure, FailureKind, Phase, Scope};
 
 use super::books::Books;
 use super::reply::of_error;
@@ -39,6 +39,26 @@ impl std::fmt::Debug for ReplyStream {
 }
 
 impl ReplyStream {
+    /// Of an answer that is there as a whole, in this wire; none: it cannot be streamed.
+    pub(super) fn told(body: Bytes, wire: Wire, context: WriteContext) -> Option<ReplyStream> {
+        let doc = Doc::parse_with_limit(body, usize::MAX).ok()?;
+        let reply = wire.read_reply(&doc).ok()?.value;
+        let mut writer = wire.stream_writer(&context)?;
+        let mut out = Vec::new();
+        replay(reply).iter().for_each(|event| writer.write(event, &mut out));
+        Some(ReplyStream(Box::new(Live {
+            items: None,
+            queue: VecDeque::from([Bytes::from(out)]),
+            writer: None,
+            wire,
+            context,
+            start: None,
+            finished: true,
+            books: None,
+            closing: None,
+        })))
+    }
+
     /// Of a provider's items, the first of which have been looked at already.
     pub(super) fn new(
         ready: Vec<StreamItem>,

@@ -45,6 +45,14 @@ fn a_panels_limit_cuts_everything() {
     assert_eq!(receipt.attempts.len(), 2, "pitfall 26: the only survivor is not asked again");
     assert_eq!(world.of("a/1").calls(), 1);
     world.at_rest();
+    let world = crate::script::world()
+        .with("a/1", vec![says("one", 0)])
+        .with("b/1", vec![unavailable()])
+        .strategy("fusion")
+        .build();
+    let (text, receipt) = world.said(ask(true));
+    assert!(text.contains("chat.completion.chunk") && text.contains("one"), "{text}");
+    assert!(receipt.finished && receipt.streamed && world.of("a/1").calls() == 1);
 }
 
 #[test]

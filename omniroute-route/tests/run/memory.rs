@@ -174,3 +174,64 @@ fn the_same_script_and_seed_give_the_same_receipts() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn a_strategy_that_answers_nonsense_breaks_nothing() {
+    use omniroute_core::route::*;
+    /// Names candidates that are none, and one that is.
+    #[derive(Debug)]
+    struct Confused(bool);
+    impl RoutingStrategy for Confused {
+        fn id(&self) -> &str {
+            "confused"
+        }
+        fn plan(&self, _: &RouteContext<'_>, _: &Candidates<'_>) -> Result<Plan, RouteError> {
+            let numbers: &[u32] = if self.0 { &[99, 1, 1, u32::MAX] } else { &[99] };
+            let picks = numbers.iter().map(|n| Pick::new(*n, Why::strategy(Reason::Named))).collect();
+            Ok(Plan::Sequence(Sequence::new(picks, 0)))
+        }
+    }
+    let steps = || ["a/m", "b/m"].map(StepConfig::model).to_vec();
+    let world = world()
+        .with("a/1", vec![])
+        .with("b/1", vec![unavailable()])
+        .builder(|builder| {
+            builder.route("odd", Arc::new(Confused(true)), steps()).route(
+                "lost",
+                Arc::new(Confused(false)),
+                steps(),
+            )
+        })
+        .build();
+    let (text, receipt) = world.said(ask_for("odd", false));
+    assert_eq!((text.as_str(), tried(&receipt).as_str()), ("503 upstream_failed", "b/1"));
+    assert_eq!(receipt.plan.unwrap().notes, [Note::StrategyError]);
+    assert_eq!(world.chat(ask_for("lost", false)).unwrap_err().code, "strategy_error");
+}
+
+#[test]
+fn pitfall_02_what_is_tried_out_is_counted_and_teaches() {
+    let mut plan = world();
+    for name in ["a/1", "b/1", "c/1", "d/1", "e/1"] {
+        plan = plan.with(name, vec![]);
+    }
+    let world = plan.build();
+    let mut explored = 0;
+    let mut state = Vec::new();
+    for n in 0..1_000 {
+        let (_, receipt) = world.said(ask_for("auto/smart", false));
+        explored += u32::from(receipt.explored);
+        let reward = if receipt.answered.as_deref() == Some("c/1/m") { 1.0 } else { 0.2 };
+        assert!(world.router.feedback(&receipt.request, reward, 1.0));
+        world.clock.advance(std::time::Duration::from_secs(30));
+        if n == 10 {
+            state = world.router.save();
+        }
+    }
+    assert!((1..=150).contains(&explored), "{explored} of 1000 were tried out");
+    assert_ne!(world.router.save(), state, "judgements change what was learned");
+    let late =
+        (0..50).filter(|_| world.said(ask_for("auto/smart", false)).1.answered.as_deref() == Some("c/1/m"));
+    let late = late.count();
+    assert!(late >= 40, "{late} of 50 went to the best");
+}

@@ -246,16 +246,6 @@ pub fn unavailable() -> Step {
     Step::Fail(http(FailureKind::Unavailable, Scope::Provider, 503))
 }
 
-#[derive(Debug)]
-struct NoHttp;
-
-#[async_trait::async_trait]
-impl HttpTransport for NoHttp {
-    async fn send(&self, _: ::http::Request<Bytes>) -> Result<::http::Response<Body>, TransportError> {
-        Err(TransportError::new("connect", "there is no network in tests"))
-    }
-}
-
 pub struct World {
     pub clock: VirtualClock,
     pub router: Router,
@@ -276,7 +266,7 @@ pub fn world() -> Plan {
     let clock = VirtualClock::at(UnixMs(1_699_999_940_000));
     // Allowances of further attempts fill with time.
     clock.advance(Duration::from_secs(60));
-    let env = Env { clock: Arc::new(clock.clone()), http: Arc::new(NoHttp), offload: Arc::new(Inline) };
+    let env = omniroute_core::testing::host(&clock);
     Plan {
         clock,
         builder: Router::builder(env).seed(7),

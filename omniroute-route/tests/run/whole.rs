@@ -254,3 +254,92 @@ fn names_that_mean_nothing_are_errors_with_help() {
     let (text, _) = world.said(ask_for("auto", false));
     assert!(text.contains("a/1"));
 }
+
+#[test]
+fn t_3_02_and_03_circles_are_found_and_weights_multiply() {
+    use omniroute_route::{ComboConfig, Combos, combo_pool};
+    let to = |name: &str, next: &str| ComboConfig::new(name, "priority", vec![StepConfig::combo(next)]);
+    let host = omniroute_core::testing::host(&omniroute_core::testing::VirtualClock::default());
+    let error =
+        omniroute_route::Router::builder(host).combo(to("a", "b")).combo(to("b", "a")).build().unwrap_err();
+    assert!(error.to_string().contains("a → b → a"), "{error}");
+    let weighted = |name: &str, steps: Vec<(StepConfig, f64)>| {
+        let weigh = |(mut step, weight): (StepConfig, f64)| {
+            step.weight = Some(weight);
+            step
+        };
+        ComboConfig::new(name, "weighted", steps.into_iter().map(weigh).collect())
+    };
+    let directory = ["p", "q", "r"].iter().fold(omniroute_route::Listed::new(), |listed, provider| {
+        listed.connection(omniroute_route::Connection::new(*provider, "1"))
+    });
+    let step = StepConfig::model;
+    let combos = Combos::load(
+        vec![
+            weighted("child", vec![(step("p/m"), 2.0), (step("q/m"), 1.0)]),
+            weighted("parent", vec![(StepConfig::combo("child"), 30.0), (step("r/m"), 70.0)]),
+        ],
+        &directory,
+    )
+    .unwrap();
+    let pool = combo_pool(1, combos.get("parent").unwrap(), &combos, &directory);
+    let weights: Vec<f32> = pool.entries().iter().map(|entry| entry.weight).collect();
+    assert_eq!(weights, [20.0, 10.0, 70.0]);
+}
+
+#[test]
+fn pitfall_08_a_dead_provider_in_a_rotation_hides_nobody() {
+    let mut plan = world().strategy("round-robin").with("d/1", vec![unavailable(); 50]);
+    for name in ["a/1", "b/1", "c/1"] {
+        plan = plan.with(name, vec![]);
+    }
+    let world = plan.build();
+    let mut counts = std::collections::BTreeMap::new();
+    for _ in 0..90 {
+        let (text, receipt) = world.said(ask(false));
+        *counts.entry(receipt.answered.unwrap_or(text)).or_insert(0) += 1;
+    }
+    assert_eq!(counts.len(), 3, "{counts:?}");
+    assert!(counts.values().all(|count| (28..=32).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn pitfall_10_a_picture_never_reaches_a_model_that_is_not_known_to_see() {
+    let world = world().with("a/1", vec![]).build();
+    let body = r#"{"model":"daily","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x.example/a.png"}}]},{"role":"assistant","content":"a cat"},{"role":"user","content":"and now?"}]}"#;
+    let error = world.chat(ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap()).unwrap_err();
+    assert_eq!((error.status, error.code.as_str()), (400, "capability_mismatch"));
+    assert_eq!(world.of("a/1").calls(), 0);
+}
+
+#[test]
+fn pitfall_40_a_page_instead_of_an_answer_moves_on() {
+    let mut page = http(K::BadReply, Scope::Connection, 502);
+    page.rule = "test.html".into();
+    let world = world().with("a/1", vec![Step::Fail(page)]).with("b/1", vec![]).build();
+    let (text, receipt) = world.said(ask(false));
+    assert!(text.contains("b/1"), "{text}");
+    assert_eq!(receipt.attempts[0].rule, "test.html");
+}
+
+/// Printed, never asserted: what the router itself costs, with a provider that answers at once.
+#[test]
+fn what_a_chat_costs() {
+    for candidates in [1, 100] {
+        let mut plan = world();
+        for n in 0..candidates {
+            plan = plan.with(&format!("p{n}/1"), vec![]);
+        }
+        let world = plan.build();
+        let request = ask(false);
+        let mut least = std::time::Duration::MAX;
+        for _ in 0..5 {
+            let start = cpu_time::ThreadTime::now();
+            for _ in 0..200 {
+                futures::executor::block_on(world.router.chat(request.clone())).unwrap();
+            }
+            least = least.min(start.elapsed() / 200);
+        }
+        eprintln!("{candidates} candidates: {:.1} us of CPU a chat", least.as_secs_f64() * 1e6);
+    }
+}
