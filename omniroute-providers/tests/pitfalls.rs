@@ -1,6 +1,8 @@
 //! What goes wrong elsewhere and only shows in calls over HTTP: one test for each known fault, named after its number.
 //! The others stand with the wires.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod scripted;
 
 use std::sync::Arc;

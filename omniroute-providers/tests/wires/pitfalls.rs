@@ -350,6 +350,19 @@ fn p32_at_most_four_cache_marks() {
     assert!(codes.contains(&"cache_mark_dropped"), "{codes:?}");
 }
 
+/// What `high` effort with a limit of 2 000 tokens becomes.
+#[test]
+fn effort_beside_a_limit() {
+    let body = json!({"model": "m", "reasoning_effort": "high", "max_tokens": 2000, "messages": [{"role": "user", "content": "go"}]});
+    let doc = Doc::parse(body.to_string()).unwrap();
+    let request = OPENAI_CHAT.read_request(&doc).unwrap().value;
+    let mut cx = WriteContext::default();
+    cx.caps.reasoning = Some(omniroute_core::hub::ReasoningStyle::Effort);
+    let found = OLLAMA.write(&request, &cx).unwrap();
+    let found: Value = serde_json::from_slice(&found.body).unwrap();
+    assert_eq!((&found["think"], &found["options"]["num_predict"]), (&json!("high"), &json!(2_000)));
+}
+
 /// Every known fault has a test that is named after it, here or in the core, or stands in this list.
 #[test]
 fn every_number_has_a_test() {
