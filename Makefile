@@ -7,7 +7,7 @@ CARGO ?= cargo
 SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
 
 .PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench estimator
-.PHONY: examples eval rtk-report resilience-report route-report fuzz bless new-engine new-filter
+.PHONY: examples eval rtk-report resilience-report route-report wire-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
@@ -19,6 +19,7 @@ help:
 	@echo "make catalog-check  the rules of the catalogue of providers and models"
 	@echo "make resilience-report  the fault scripts of the simulator on every store, full number"
 	@echo "make examples    small programs that route requests to played vendors"
+	@echo "make wire-report every check of the wires over every recorded exchange, by vendor"
 	@echo "make route-report what the learning policy gains in the simulator"
 	@echo "make tokens-exact exact token counts against the reference, over every recorded text"
 	@echo "make python, make node  the package of one language, with its tests and the frameworks it adapts to"
@@ -83,6 +84,10 @@ resilience-report:
 route-report:
 	$(CARGO) run --release -q -p omniroute-route --example route_report 1 20
 
+# Needs the recorded exchanges.
+wire-report:
+	$(CARGO) run -q -p omniroute-providers --all-features --example wire_report -- docs/src/wire-report.md "$(shell date +%F)" "$(shell uname -sm)"
+
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -q --workspace --no-deps
 
@@ -103,7 +108,7 @@ rtk-report:
 	$(CARGO) run --release -q -p omniroute-compress --example rtk_report
 
 fuzz:
-	cd fuzz && for target in doc_parse wire_read rtk_output rtk_filter; do $(CARGO) +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done
+	cd fuzz && for target in doc_parse wire_read sse_read ndjson_read rtk_output rtk_filter; do $(CARGO) +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done
 
 bless:
 	BLESS=1 $(CARGO) test -q --workspace

@@ -58,16 +58,26 @@ def test() -> None:
 
 
 def adapters() -> None:
-    """Each adapter with the real framework."""
+    """Each adapter with the real framework; the packages of two vendors also read what the wires write."""
     environment("build", ["build.txt"])
     with concurrent.futures.ThreadPoolExecutor(3) as crew:  # mostly waits for the network
         made = crew.map(lambda name: environment(name, [f"{name}.txt"]), ADAPTERS)
         built = wheel("dev")
         pythons = list(made)
+    os.environ["OMNIROUTE_WIRE_SAMPLES"] = wire_samples()
     for name, python in zip(ADAPTERS, pythons, strict=True):
         print(f"adapter with {', '.join(pins(name))}", flush=True)
         install(python, built)
-        pytest(python, "--disable-warnings", f"tests/adapters/test_{name.rstrip('2')}.py")
+        tests = [f"tests/adapters/test_{name.rstrip('2')}.py", f"tests/adapters/test_wires_{name.rstrip('2')}.py"]
+        pytest(python, "--disable-warnings", *(test for test in tests if (HERE / test).is_file()))
+
+
+def wire_samples() -> str:
+    """Replies written for clients of each wire, for the official packages to read; gives the file."""
+    path = TARGET / "wire-samples.jsonl"
+    cargo = [os.environ.get("CARGO", "cargo"), "run", "-q", "-p", "omniroute-providers", "--all-features"]
+    run([*cargo, "--example", "wire_samples", "--", str(path)], cwd=ROOT)
+    return str(path)
 
 
 def stubs() -> None:

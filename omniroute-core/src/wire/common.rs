@@ -6,7 +6,7 @@ use super::params::ParamTable;
 use crate::diagnostic::Diagnostic;
 use crate::doc::{Doc, JsonStr, Kind, NodeId};
 use crate::hub::{
-    Arguments, Call, CallKind, Choice, ErrorBody, Json, Part, Request, Stop, StopReason, Str, Tool,
+    Arguments, Call, CallKind, Choice, ErrorBody, Json, Part, Reply, Request, Stop, StopReason, Str, Tool,
     WriteContext,
 };
 
@@ -25,6 +25,18 @@ pub fn dropped(row: &str) -> Diagnostic {
 pub fn left_out(key: &str) -> Diagnostic {
     let action = "not told: the client's wire has no such member";
     Diagnostic::new("reply_field_dropped", format!("/{key}"), action)
+}
+
+/// Writes which service tier answered, for clients that know only the words of one vendor.
+pub(super) fn write_tier(reply: &Reply<'_>, own: bool, out: &mut JsonWriter, notes: &mut Vec<Diagnostic>) {
+    const WORDS: [&str; 5] = ["auto", "default", "flex", "scale", "priority"];
+    match &reply.tier {
+        Some(tier) if own || WORDS.contains(&tier.decode().as_ref()) => {
+            _ = out.key("service_tier").str(tier);
+        }
+        Some(_) => notes.push(left_out("service_tier")),
+        None => {}
+    }
 }
 
 /// An answer that says nothing.

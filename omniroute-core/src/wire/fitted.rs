@@ -270,20 +270,20 @@ fn rename(request: &mut Request<'_>, names: &ToolNames) {
 
 fn marks(request: &Request<'_>) -> usize {
     let tools = request.tools.iter().filter(|t| t.cache.is_some()).count();
-    let parts = request.turns.iter().flat_map(|t| &t.parts);
-    tools + parts.map(|part| marks_of(part).filter(|m| m.is_some()).count()).sum::<usize>()
+    tools + request.turns.iter().flat_map(|t| &t.parts).map(marks_of).sum::<usize>()
 }
 
-fn marks_of<'a>(part: &'a Part<'_>) -> Box<dyn Iterator<Item = Option<CacheMark>> + 'a> {
-    match part {
-        Part::Text(text) | Part::Refusal(text) => Box::new(std::iter::once(text.cache)),
-        Part::Media(media) => Box::new(std::iter::once(media.cache)),
-        Part::Call(call) => Box::new(std::iter::once(call.cache)),
+fn marks_of(part: &Part<'_>) -> usize {
+    let mark = match part {
+        Part::Text(text) | Part::Refusal(text) => text.cache,
+        Part::Media(media) => media.cache,
+        Part::Call(call) => call.cache,
         Part::Result(answer) => {
-            Box::new(answer.parts.iter().flat_map(marks_of).chain(std::iter::once(answer.cache)))
+            return answer.parts.iter().map(marks_of).sum::<usize>() + usize::from(answer.cache.is_some());
         }
-        _ => Box::new(std::iter::empty()),
-    }
+        _ => None,
+    };
+    usize::from(mark.is_some())
 }
 
 /// Keeps the last mark of the tools, the last of the instructions, and the latest of the messages.

@@ -1,6 +1,8 @@
 //! Names of tools, fitted to what a target takes. The same name always becomes the same, and what the model calls is
 //! given its own name again. Nothing is put in front of a name, and a name that fits is never touched.
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
@@ -58,15 +60,21 @@ impl NameRule {
 pub struct ToolNames {
     /// What was sent, what it stands for.
     pairs: Vec<(String, String)>,
+    /// Places among the pairs: by the client's name, by what was sent, and by that in small letters where only one fits.
+    by_own: HashMap<String, usize>,
+    by_sent: HashMap<String, usize>,
+    near: HashMap<String, Option<usize>>,
     changed: bool,
 }
 
 impl ToolNames {
     /// Names for these tools under a rule.
     pub(crate) fn fit<'a>(rule: &NameRule, names: impl Iterator<Item = std::borrow::Cow<'a, str>>) -> Self {
+        let mut by_own: HashMap<String, usize> = HashMap::new();
         let mut known: Vec<String> = Vec::new();
         for name in names.filter(|n| !n.is_empty()) {
-            if !known.iter().any(|k| *k == *name) {
+            if !by_own.contains_key(name.as_ref()) {
+                by_own.insert(name.as_ref().to_owned(), known.len());
                 known.push(name.into_owned());
             }
         }
@@ -75,11 +83,16 @@ impl ToolNames {
                 return name.clone();
             }
             let short = rule.made(name, 8);
-            if known.contains(&short) { rule.made(name, 32) } else { short }
+            if by_own.contains_key(&short) { rule.made(name, 32) } else { short }
         };
-        let pairs: Vec<_> = known.iter().map(|name| (sent(name), name.clone())).collect();
+        let pairs: Vec<(String, String)> = known.into_iter().map(|name| (sent(&name), name)).collect();
         let changed = pairs.iter().any(|(sent, own)| sent != own);
-        ToolNames { pairs, changed }
+        let by_sent = pairs.iter().enumerate().map(|(at, (sent, _))| (sent.clone(), at)).collect();
+        let mut near: HashMap<String, Option<usize>> = HashMap::new();
+        for (at, (sent, _)) in pairs.iter().enumerate() {
+            near.entry(sent.to_ascii_lowercase()).and_modify(|place| *place = None).or_insert(Some(at));
+        }
+        ToolNames { pairs, by_own, by_sent, near, changed }
     }
 
     /// Whether every name was sent as it is.
@@ -89,20 +102,16 @@ impl ToolNames {
 
     /// What the target was sent for a name of the client.
     pub fn sent(&self, name: &str) -> Option<&str> {
-        self.pairs.iter().find(|(sent, own)| own == name && sent != own).map(|(sent, _)| sent.as_str())
+        let (sent, own) = self.pairs.get(*self.by_own.get(name)?)?;
+        (sent != own).then_some(sent.as_str())
     }
 
     /// The client's name for what a model called: the one it stands for, or the one that differs only in the size of
     /// its letters. Nothing if the name is right as it is, or unknown.
     pub fn own(&self, called: &str) -> Option<&str> {
-        if let Some((_, own)) = self.pairs.iter().find(|(sent, _)| sent == called) {
-            return Some(own.as_str()).filter(|own| *own != called);
-        }
-        let mut near = self.pairs.iter().filter(|(sent, _)| sent.eq_ignore_ascii_case(called));
-        match (near.next(), near.next()) {
-            (Some((_, own)), None) => Some(own),
-            _ => None,
-        }
+        let exact = self.by_sent.get(called).copied();
+        let at = exact.or_else(|| self.near.get(&called.to_ascii_lowercase()).copied().flatten())?;
+        self.pairs.get(at).map(|(_, own)| own.as_str()).filter(|own| *own != called)
     }
 
     /// Gives the calls of a reply the names that the client knows.

@@ -156,7 +156,7 @@ fn requests_keep_what_the_matrix_says() {
 }
 
 /// Whether the request came through (true) or was refused for a reason that the matrix knows (false).
-fn cross(rows: &[Row], request: &Request<'_>, target: Wire) -> Result<bool, String> {
+pub(crate) fn cross(rows: &[Row], request: &Request<'_>, target: Wire) -> Result<bool, String> {
     let written = match target.write(request, &WriteContext::default()) {
         Ok(written) => written,
         Err(error @ WireError::Incapable { .. }) => {
@@ -300,7 +300,7 @@ fn streamed_too(
 }
 
 /// The message without the words that every wire has of its own.
-fn portable(reply: &omniroute_core::hub::Reply<'_>) -> Value {
+pub(crate) fn portable(reply: &omniroute_core::hub::Reply<'_>) -> Value {
     let mut value = neutral::of(reply);
     for (index, choice) in value["choices"].as_object_mut().unwrap() {
         let members = choice.as_object_mut().unwrap();

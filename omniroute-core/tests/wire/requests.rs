@@ -132,7 +132,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-fn same(wire: Wire, body: &str) -> Result<Vec<String>, String> {
+pub(crate) fn same(wire: Wire, body: &str) -> Result<Vec<String>, String> {
     let mut wanted: Value = serde_json::from_str(body).unwrap();
     let (mut found, extras) = through(wire, body)?;
     normal(wire.id(), &mut wanted);

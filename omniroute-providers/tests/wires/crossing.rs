@@ -26,7 +26,7 @@ fn pairs() -> Vec<(Wire, Wire)> {
 }
 
 /// What a request says, without what differs by wire: words in order without spaces, calls, count of results.
-fn content(request: &Request<'_>, ids: bool) -> (String, Vec<String>, usize) {
+pub(crate) fn content(request: &Request<'_>, ids: bool) -> (String, Vec<String>, usize) {
     let (mut words, mut calls, mut results) = (String::new(), Vec::new(), 0);
     for part in request.turns.iter().flat_map(|t| &t.parts) {
         match part {
@@ -110,7 +110,7 @@ fn has_documents(request: &Request<'_>) -> bool {
 }
 
 /// Whether the request came through (true) or was refused for a reason that the matrix knows (false).
-fn cross(rows: &[Row], request: &Request<'_>, target: Wire) -> Result<bool, String> {
+pub(crate) fn cross(rows: &[Row], request: &Request<'_>, target: Wire) -> Result<bool, String> {
     let written = match target.write(request, &WriteContext::default()) {
         Ok(written) => written,
         Err(error @ WireError::Incapable { .. }) => {
@@ -263,7 +263,7 @@ fn streamed_too(source: Wire, target: Wire, items: &[StreamItem], reply: &Reply<
 }
 
 /// The message without the words that every wire has of its own.
-fn portable(reply: &Reply<'_>, source: Wire, target: Wire) -> Value {
+pub(crate) fn portable(reply: &Reply<'_>, source: Wire, target: Wire) -> Value {
     let value = neutral::of(reply);
     let mut first = value["choices"]["0"].clone(); // wires with one choice carry the first
     if let Some(members) = first.as_object_mut() {

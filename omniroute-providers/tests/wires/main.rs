@@ -20,7 +20,9 @@ mod neutral;
 
 mod crossing;
 mod errors;
+mod lost;
 mod pitfalls;
+mod props;
 mod replies;
 mod requests;
 mod snapshots;

@@ -295,3 +295,96 @@ fn p45_numbers_keep_their_digits() {
         assert!(text.contains("9007199254740993") && text.contains(":0.10"), "{}: {text}", target.id());
     }
 }
+
+/// Names that a target does not take are sent in another form; one that takes any gets them as they are.
+#[test]
+fn p09_names_of_tools_come_back_exactly() {
+    let name = "mcp.files/read";
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "go"}],
+        "tools": [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}]});
+    let doc = Doc::parse(body.to_string()).unwrap();
+    let request = OPENAI_CHAT.read_request(&doc).unwrap().value;
+    for target in HOSTED {
+        let written = target.write(&request, &WriteContext::default()).unwrap();
+        let text = String::from_utf8(written.body.to_vec()).unwrap();
+        let free = target.id() == "ollama";
+        assert_eq!(text.contains(name), free, "{}: {text}", target.id());
+        let Some(alias) = written.names.sent(name) else { continue };
+        assert!(text.contains(alias) && written.names.own(alias) == Some(name), "{}", target.id());
+    }
+}
+
+/// One turn with two calls: results in the order of the calls, objects as objects.
+#[test]
+fn p07_a_turn_with_two_calls() {
+    let Some(bedrock) = bedrock() else { return };
+    let call = |id: &str, city: &str| json!({"id": id, "type": "function", "function": {"name": "weather", "arguments": format!("{{\"city\":\"{city}\"}}")}});
+    let body = json!({"model": "m", "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Weather in Oslo and Rome?"},
+        {"role": "assistant", "content": null, "tool_calls": [call("call_a", "Oslo"), call("call_b", "Rome")]},
+        {"role": "tool", "tool_call_id": "call_b", "content": "{\"c\":24}"},
+        {"role": "tool", "tool_call_id": "call_a", "content": "rain"}]});
+    let (found, _) = written(OPENAI_CHAT, bedrock, &body);
+    assert_eq!(found["system"], json!([{"text": "Be brief."}]));
+    let wanted = json!([
+        {"role": "user", "content": [{"text": "Weather in Oslo and Rome?"}]},
+        {"role": "assistant", "content": [
+            {"toolUse": {"toolUseId": "call_a", "name": "weather", "input": {"city": "Oslo"}}},
+            {"toolUse": {"toolUseId": "call_b", "name": "weather", "input": {"city": "Rome"}}}]},
+        {"role": "user", "content": [
+            {"toolResult": {"toolUseId": "call_a", "content": [{"text": "rain"}]}},
+            {"toolResult": {"toolUseId": "call_b", "content": [{"json": {"c": 24}}]}}]}]);
+    assert_eq!(found["messages"], wanted);
+}
+
+#[test]
+fn p32_at_most_four_cache_marks() {
+    let Some(bedrock) = bedrock() else { return };
+    let text = |t: &str| json!({"type": "text", "text": t, "cache_control": {"type": "ephemeral"}});
+    let body = json!({"model": "m", "max_tokens": 9, "system": [text("one"), text("two")],
+        "tools": [{"name": "f", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}],
+        "messages": [{"role": "user", "content": [text("a"), text("b"), text("c")]}]});
+    let (found, codes) = written(ANTHROPIC, bedrock, &body);
+    assert_eq!(found.to_string().matches("cachePoint").count(), 4, "{found}");
+    assert!(codes.contains(&"cache_mark_dropped"), "{codes:?}");
+}
+
+/// What `high` effort with a limit of 2 000 tokens becomes.
+#[test]
+fn effort_beside_a_limit() {
+    let body = json!({"model": "m", "reasoning_effort": "high", "max_tokens": 2000, "messages": [{"role": "user", "content": "go"}]});
+    let doc = Doc::parse(body.to_string()).unwrap();
+    let request = OPENAI_CHAT.read_request(&doc).unwrap().value;
+    let mut cx = WriteContext::default();
+    cx.caps.reasoning = Some(omniroute_core::hub::ReasoningStyle::Effort);
+    let found = OLLAMA.write(&request, &cx).unwrap();
+    let found: Value = serde_json::from_slice(&found.body).unwrap();
+    assert_eq!((&found["think"], &found["options"]["num_predict"]), (&json!("high"), &json!(2_000)));
+}
+
+/// Every known fault has a test that is named after it, here or in the core, or stands in this list.
+#[test]
+fn every_number_has_a_test() {
+    const SOURCES: [&str; 6] = [
+        include_str!("pitfalls.rs"),
+        include_str!("../pitfalls.rs"),
+        include_str!("../../../omniroute-core/tests/wire/pitfalls/calls.rs"),
+        include_str!("../../../omniroute-core/tests/wire/pitfalls/history.rs"),
+        include_str!("../../../omniroute-core/tests/wire/pitfalls/requests.rs"),
+        include_str!("../../../omniroute-core/tests/wire/pitfalls/streams.rs"),
+    ];
+    let names: Vec<&str> = SOURCES
+        .iter()
+        .flat_map(|s| s.lines())
+        .filter_map(|l| l.strip_prefix("fn p"))
+        .filter_map(|l| l.split('(').next())
+        .collect();
+    let named = |number: usize| {
+        let word = format!("{number:02}_");
+        names.iter().any(|n| n.starts_with(&word) || n.contains(&format!("_p{word}")))
+    };
+    let missing: Vec<usize> = (1..=45).filter(|number| !named(*number)).collect();
+    assert_eq!(missing, [0usize; 0]);
+    assert!(!named(46), "the search can fail");
+}

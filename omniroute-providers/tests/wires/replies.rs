@@ -35,7 +35,7 @@ pub(crate) fn assemble(wire: Wire, items: &[StreamItem], label: &str) -> Result<
     assembler.finish().map_err(|error| format!("{:?}: {}", error.code, error.message))
 }
 
-fn read_any(wire: Wire, exchange: &Exchange) -> Result<Reply<'static>, String> {
+pub(crate) fn read_any(wire: Wire, exchange: &Exchange) -> Result<Reply<'static>, String> {
     let label = exchange.label();
     let items = items(wire, &exchange.reply, &[]);
     let raw: Vec<u8> = items.iter().flat_map(|i| i.raw.iter().copied()).collect();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::exchanges;
 
 /// The request through the hub, as JSON; nothing of it may end among the extras.
-fn through(wire: Wire, body: &str) -> Result<Value, String> {
+pub(crate) fn through(wire: Wire, body: &str) -> Result<Value, String> {
     let doc = Doc::parse(body.to_owned()).unwrap();
     let read = wire.read_request(&doc).map_err(|e| e.to_string())?;
     let extras: Vec<_> = read.value.extra.iter().map(|(k, _)| k.decode().into_owned()).collect();
@@ -24,7 +24,7 @@ fn through(wire: Wire, body: &str) -> Result<Value, String> {
 }
 
 /// Ways to say one thing twice, put into one form. This is the whole list.
-fn normal(wire: &str, value: &mut Value) {
+pub(crate) fn normal(wire: &str, value: &mut Value) {
     let body = value.as_object_mut().unwrap();
     body.retain(|_, v| !v.is_null());
     // No settings are the same as none.

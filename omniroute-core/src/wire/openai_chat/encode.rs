@@ -10,6 +10,9 @@ use crate::wire::json::JsonWriter;
 use crate::wire::lost::Remarks;
 use crate::wire::read::write_error_member;
 
+/// Most choices that are begun before their turn.
+const MOST_CHOICES: u32 = 128;
+
 /// Writes chunks of a chat completion.
 #[derive(Debug)]
 pub(super) struct ChatWriter {
@@ -102,8 +105,15 @@ impl ChatWriter {
         out.extend_from_slice(b"}\n\n");
     }
 
+    /// Choices begin in their order, whoever speaks first: clients count on it.
     fn begin(&mut self, choice: u32, out: &mut Vec<u8>) {
-        if !self.begun.contains(&choice) {
+        if self.begun.contains(&choice) {
+            return;
+        }
+        for choice in (0..choice.min(MOST_CHOICES)).chain([choice]) {
+            if self.begun.contains(&choice) {
+                continue;
+            }
             self.begun.push(choice);
             let fill = |json: &mut JsonWriter| {
                 json.key("role").text("assistant").key("content").text("");

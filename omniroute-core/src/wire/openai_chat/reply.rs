@@ -9,7 +9,7 @@ use crate::hub::{
     Choice, Extra, Issuer, Json, Part, Reply, Seal, Spelling, Stop, StopReason, Str, Text, Thought, Usage,
     WriteContext,
 };
-use crate::wire::common::{correct, empty, is_blank, is_unfinished, left_out, unfinished};
+use crate::wire::common::{correct, empty, is_blank, is_unfinished, left_out, unfinished, write_tier};
 use crate::wire::fields::{array, root_object};
 use crate::wire::json::JsonWriter;
 use crate::wire::lost::foreign_reply;
@@ -155,7 +155,7 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
         out.key("usage");
         write_usage(usage, own, &mut out);
     }
-    out.opt_str("service_tier", reply.tier.as_ref());
+    write_tier(reply, own, &mut out, &mut notes);
     if own {
         out.extra(&reply.extra);
     } else {

@@ -9,7 +9,7 @@ use crate::hub::{
     Choice, Extra, Issuer, Json, Part, Reply, Seal, Stop, StopReason, Str, Text, Thought, Turn, Usage,
     WriteContext,
 };
-use crate::wire::common::{empty, is_blank, is_unfinished, left_out, unfinished};
+use crate::wire::common::{empty, is_blank, is_unfinished, left_out, unfinished, write_tier};
 use crate::wire::fields::{array, root_object};
 use crate::wire::json::JsonWriter;
 use crate::wire::lost::foreign_reply;
@@ -127,9 +127,8 @@ pub(super) fn write_usage(usage: &Usage, own: bool, out: &mut JsonWriter) {
     }
     out.object().key("input_tokens").number(usage.input()).key("input_tokens_details").object();
     out.key("cached_tokens").number(usage.cache_read.unwrap_or(0));
-    if let Some(written) = usage.cache_write {
-        out.key("cache_write_tokens").number(written);
-    }
+    // Clients of this wire demand the number.
+    out.key("cache_write_tokens").number(usage.cache_write.unwrap_or(0));
     out.end_object().key("output_tokens").number(usage.output).key("output_tokens_details").object();
     out.key("reasoning_tokens").number(usage.reasoning.unwrap_or(0)).end_object();
     out.key("total_tokens").number(usage.total()).end_object();
@@ -195,7 +194,7 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
         out.key("usage");
         write_usage(usage, own, &mut out);
     }
-    out.opt_str("service_tier", reply.tier.as_ref());
+    write_tier(reply, own, &mut out, &mut notes);
     if own {
         out.extra(&reply.extra);
     } else {

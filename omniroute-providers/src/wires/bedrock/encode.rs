@@ -3,6 +3,7 @@
 use omniroute_core::hub::{
     CallKind, Delta, ErrorBody, Event, Issuer, PartKind, Spelling, Stop, Usage, WriteContext,
 };
+use omniroute_core::wire::lost::Remarks;
 use omniroute_core::wire::{JsonWriter, StreamWriter};
 
 use super::frames::write_frame;
@@ -20,7 +21,7 @@ pub(super) struct FrameWriter {
     stop: Option<Stop<'static>>,
     begun: bool,
     hide_reasoning: bool,
-    notes: Notes,
+    notes: Remarks,
 }
 
 /// A block that is being written.
@@ -50,7 +51,7 @@ impl FrameWriter {
             stop: None,
             begun: false,
             hide_reasoning: cx.options.hide_reasoning,
-            notes: Notes::new(),
+            notes: Remarks::default(),
         }
     }
 
@@ -169,14 +170,13 @@ impl FrameWriter {
     }
 
     fn note(&mut self) {
-        if self.notes.is_empty() {
-            self.notes.push(left_out("output/message/content"));
-        }
+        self.notes.push(left_out("output/message/content"));
     }
 }
 
 impl StreamWriter for FrameWriter {
     fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.notes.extras(event);
         match event {
             Event::Start(_) => self.begin(out),
             Event::PartStart { choice: 0, part, kind } => self.part_start(*part, kind, out),
@@ -192,6 +192,6 @@ impl StreamWriter for FrameWriter {
     }
 
     fn notes(&mut self) -> Notes {
-        std::mem::take(&mut self.notes)
+        self.notes.take()
     }
 }

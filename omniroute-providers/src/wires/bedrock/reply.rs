@@ -3,6 +3,7 @@
 use omniroute_core::hub::{
     Choice, ErrorBody, Extra, Json, Part, Reply, Stop, StopReason, Str, Turn, Usage, WriteContext,
 };
+use omniroute_core::wire::lost::foreign_reply;
 use omniroute_core::wire::read::{chars, count, pick, string, structured, take};
 use omniroute_core::wire::{JsonWriter, Read, WireError, Written};
 use omniroute_core::{Doc, Kind, NodeId, Role};
@@ -157,7 +158,7 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
         out.extra(&reply.extra);
     } else {
         out.key("metrics").object().key("latencyMs").number(0).end_object();
-        notes.extend(reply.extra.iter().map(|(key, _)| left_out(&key.decode())));
+        foreign_reply(reply, &mut notes);
     }
     out.end_object();
     Ok(Written::new(out.finish(), notes))

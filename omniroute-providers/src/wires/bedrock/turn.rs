@@ -1,9 +1,9 @@
 //! Writes messages and blocks: of requests and of replies.
 
-use omniroute_core::Role;
 use omniroute_core::hub::{Answer, CacheMark, Call, CallKind, Issuer, MediaKind, Part, Text, Thought, Turn};
 use omniroute_core::wire::normal::is_opaque;
 use omniroute_core::wire::{JsonWriter, WireError, ids};
+use omniroute_core::{Doc, Role};
 
 use super::NAME;
 use super::media::write_media;
@@ -112,6 +112,7 @@ impl Blocks<'_> {
         self.out.key("content").array();
         let own = self.own;
         let sent: Vec<_> = answer.parts.iter().filter(|p| own || is_sent(p, self.notes)).collect();
+        let object = if own { None } else { only_object(&sent, answer) };
         match &answer.value {
             Some(value) if own || value.raw().starts_with('{') => {
                 self.out.object().key("json").json(value).end_object();
@@ -120,9 +121,13 @@ impl Blocks<'_> {
             None if sent.is_empty() && !own => {
                 self.out.object().key("text").text("(no output)").end_object();
             }
-            None => {}
+            None => {
+                if let Some(object) = &object {
+                    self.out.object().key("json").raw(object).end_object();
+                }
+            }
         }
-        for part in sent.into_iter().filter(|_| answer.value.is_none()) {
+        for part in sent.into_iter().filter(|_| answer.value.is_none() && object.is_none()) {
             match part {
                 Part::Text(text) | Part::Refusal(text) => self.text(text),
                 Part::Media(media) => {
@@ -174,4 +179,13 @@ pub(super) fn cache_point(mark: Option<CacheMark>, out: &mut JsonWriter) {
         out.key("ttl").text(ttl);
     }
     out.end_object().end_object();
+}
+
+/// A result that is one text and says one JSON object: this wire has a form of its own for it.
+fn only_object(sent: &[&Part<'_>], answer: &Answer<'_>) -> Option<String> {
+    let [Part::Text(text)] = sent else { return None };
+    let words = text.text.decode();
+    let is_object = words.starts_with('{') && words.ends_with('}') && Doc::check(&words).is_ok();
+    let plain = text.cache.is_none() && answer.error != Some(true) && answer.value.is_none();
+    (is_object && plain).then(|| words.into_owned())
 }

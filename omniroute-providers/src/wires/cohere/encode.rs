@@ -3,6 +3,7 @@
 use omniroute_core::hub::{
     CallKind, Delta, ErrorBody, Event, PartKind, Spelling, Start, Stop, Usage, WriteContext,
 };
+use omniroute_core::wire::lost::Remarks;
 use omniroute_core::wire::{JsonWriter, StreamWriter};
 
 use super::reply::{finish_word, write_usage};
@@ -21,7 +22,7 @@ pub(super) struct ChatWriter {
     begun: bool,
     hide_reasoning: bool,
     ids: u64,
-    notes: Notes,
+    notes: Remarks,
 }
 
 /// A part that is being written.
@@ -56,7 +57,7 @@ impl ChatWriter {
             begun: false,
             hide_reasoning: cx.options.hide_reasoning,
             ids: cx.ids,
-            notes: Notes::new(),
+            notes: Remarks::default(),
         }
     }
 
@@ -230,14 +231,13 @@ impl ChatWriter {
     }
 
     fn note(&mut self, place: &str) {
-        if self.notes.is_empty() {
-            self.notes.push(left_out(place));
-        }
+        self.notes.push(left_out(place));
     }
 }
 
 impl StreamWriter for ChatWriter {
     fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.notes.extras(event);
         match event {
             Event::Start(start) if !self.begun => self.start(start, out),
             Event::PartStart { choice, part, kind } => self.part_start(*choice, *part, kind, out),
@@ -253,6 +253,6 @@ impl StreamWriter for ChatWriter {
     }
 
     fn notes(&mut self) -> Notes {
-        std::mem::take(&mut self.notes)
+        self.notes.take()
     }
 }

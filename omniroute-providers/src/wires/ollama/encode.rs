@@ -3,6 +3,7 @@
 use omniroute_core::hub::{
     Arguments, Call, CallKind, Delta, ErrorBody, Event, PartKind, Start, Stop, Usage, WriteContext,
 };
+use omniroute_core::wire::lost::Remarks;
 use omniroute_core::wire::{JsonWriter, StreamWriter};
 
 use super::reply::{done_word, write_end, write_head};
@@ -20,7 +21,7 @@ pub(super) struct ChatWriter {
     usage: Option<Usage>,
     stop: Option<Stop<'static>>,
     hide_reasoning: bool,
-    notes: Notes,
+    notes: Remarks,
 }
 
 /// A part that is being written.
@@ -51,7 +52,7 @@ impl ChatWriter {
             usage: None,
             stop: None,
             hide_reasoning: cx.options.hide_reasoning,
-            notes: Notes::new(),
+            notes: Remarks::default(),
         }
     }
 
@@ -68,7 +69,9 @@ impl ChatWriter {
         self.json.object();
         write_head(&self.model, self.created.as_deref(), &mut self.json);
         self.json.key("message").object().key("role").text("assistant");
-        fill(&mut self.json, &mut self.notes);
+        let mut notes = Notes::new();
+        fill(&mut self.json, &mut notes);
+        notes.into_iter().for_each(|note| self.notes.push(note));
         self.json.end_object().key("done").bool(false).end_object();
         out.extend_from_slice(self.json.as_str().as_bytes());
         out.push(b'\n');
@@ -147,14 +150,13 @@ impl ChatWriter {
     }
 
     fn note(&mut self) {
-        if self.notes.is_empty() {
-            self.notes.push(left_out("message"));
-        }
+        self.notes.push(left_out("message"));
     }
 }
 
 impl StreamWriter for ChatWriter {
     fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.notes.extras(event);
         match event {
             Event::Start(start) => self.start(start),
             Event::PartStart { choice: 0, part, kind } => self.part_start(*part, kind),
@@ -170,6 +172,6 @@ impl StreamWriter for ChatWriter {
     }
 
     fn notes(&mut self) -> Notes {
-        std::mem::take(&mut self.notes)
+        self.notes.take()
     }
 }

@@ -3,6 +3,7 @@
 use omniroute_core::hub::{
     Choice, ErrorBody, Extra, Json, Part, Reply, Stop, StopReason, Str, Usage, WriteContext,
 };
+use omniroute_core::wire::lost::foreign_reply;
 use omniroute_core::wire::read::{boolean, count, json, string, structured, take};
 use omniroute_core::wire::{JsonWriter, Read, WireError, Written, ids};
 use omniroute_core::{Doc, Kind, NodeId};
@@ -142,7 +143,7 @@ pub(super) fn write(reply: &Reply<'_>, cx: &WriteContext) -> Result<Written, Wir
         out.opt_json("logprobs", texts.filter_map(|t| t.logprobs.as_ref()).next());
         out.extra(&reply.extra);
     } else {
-        notes.extend(reply.extra.iter().map(|(key, _)| left_out(&key.decode())));
+        foreign_reply(reply, &mut notes);
     }
     out.end_object();
     Ok(Written::new(out.finish(), notes))
