@@ -275,9 +275,16 @@ fn no_address_takes_the_key_of_the_row_elsewhere() {
     assert!(leaks(by_prefix), "the twin must be caught");
 }
 
-/// Where secrets are read: where they become headers, forms and signatures, are compared, or are looked for in texts.
-const READERS: &[&str] =
-    &["call/sigv4.rs", "credentials/oauth.rs", "credentials/source.rs", "prepare/auth.rs", "redact.rs"];
+/// Where secrets are read: where they become headers, forms and signatures or the address of a proxy, are compared, or
+/// are looked for in texts.
+const READERS: &[&str] = &[
+    "call/sigv4.rs",
+    "credentials/oauth.rs",
+    "credentials/source.rs",
+    "prepare/auth.rs",
+    "redact.rs",
+    "transport/proxy.rs",
+];
 
 #[test]
 fn secrets_are_read_in_known_places() {

@@ -14,7 +14,9 @@ use crate::data::{Auth, ProviderRow, WireId};
 
 pub use error::PrepareError;
 pub use secret::{Credential, KeyOrigin, Secret, key_from};
-pub(crate) use url::{is_loopback, is_vertex};
+#[cfg(feature = "transport-reqwest")]
+pub(crate) use url::is_loopback;
+pub(crate) use url::is_vertex;
 
 /// What a call needs beside the row and the body. Everything but `model` has a default.
 #[derive(Clone, Debug, Default)]
