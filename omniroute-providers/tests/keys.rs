@@ -133,6 +133,14 @@ fn models_in_paths_stay_one_step() {
         let settings = Settings { model, credential, values: &values, ..Settings::default() };
         assert_eq!(prepare(&row, &settings, "{}").expect(id).uri().path(), path);
     }
+    for (id, model) in [("bedrock", ".."), ("bedrock", "."), ("gemini", "..")] {
+        let row = catalog.provider(id).expect(id);
+        let settings = Settings { model, credential, values: &values, ..Settings::default() };
+        assert!(
+            matches!(prepare(&row, &settings, "{}"), Err(PrepareError::BadSetting { .. })),
+            "{id} {model}"
+        );
+    }
     let gemini = catalog.provider("gemini").expect("row");
     let missing = prepare(&gemini, &Settings { credential, ..Settings::default() }, "{}");
     assert!(matches!(missing, Err(PrepareError::MissingSetting { .. })));
