@@ -10,7 +10,7 @@ use futures::StreamExt;
 use omniroute_core::ChatBody;
 use omniroute_core::{ChatRequest, FailureKind, Phase, Scope, wire};
 use omniroute_providers::credentials::{Fixed, Held, KeyRing, RingOrder};
-use omniroute_providers::{AuthKind, Call, Catalog, HttpProvider, Surface, Timeouts, Upload, WireId};
+use omniroute_providers::{AuthKind, Call, Catalog, HttpProvider, Surface, Timeouts, Upload, WireId, wires};
 use scripted::{NOW, Step, Vendor, env, run};
 
 const VALUES: &[(&str, &str)] = &[
@@ -38,6 +38,15 @@ fn reply(wire: WireId) -> &'static str {
         WireId::Gemini => {
             r#"{"candidates":[{"content":{"parts":[{"text":"hi"}],"role":"model"},"finishReason":"STOP","index":0}],"modelVersion":"m-1"}"#
         }
+        WireId::Cohere => {
+            r#"{"id":"c","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]},"finish_reason":"COMPLETE"}"#
+        }
+        WireId::Ollama => {
+            r#"{"model":"m-1","created_at":"2026-01-15T12:00:00Z","message":{"role":"assistant","content":"hi"},"done":true,"done_reason":"stop"}"#
+        }
+        WireId::BedrockConverse => {
+            r#"{"output":{"message":{"role":"assistant","content":[{"text":"hi"}]}},"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":1,"totalTokens":2}}"#
+        }
         _ => CHAT,
     }
 }
@@ -60,9 +69,7 @@ fn every_row_is_called_where_and_how_the_table_says() {
         let columns: Vec<&str> = line.split('\t').collect();
         let [id, wire, address, rights] = columns.as_slice() else { panic!("{line}") };
         let row = catalog.provider(id).unwrap_or_else(|| panic!("no row {id}"));
-        let written =
-            [WireId::OpenaiChat, WireId::OpenaiResponses, WireId::AnthropicMessages, WireId::Gemini];
-        if !written.contains(&row.wire) {
+        if wires::by_id(row.wire.word()).is_none() {
             waiting += 1;
             continue;
         }

@@ -133,6 +133,14 @@ fn models_in_paths_stay_one_step() {
         let settings = Settings { model, credential, values: &values, ..Settings::default() };
         assert_eq!(prepare(&row, &settings, "{}").expect(id).uri().path(), path);
     }
+    for (id, model) in [("bedrock", ".."), ("bedrock", "."), ("gemini", "..")] {
+        let row = catalog.provider(id).expect(id);
+        let settings = Settings { model, credential, values: &values, ..Settings::default() };
+        assert!(
+            matches!(prepare(&row, &settings, "{}"), Err(PrepareError::BadSetting { .. })),
+            "{id} {model}"
+        );
+    }
     let gemini = catalog.provider("gemini").expect("row");
     let missing = prepare(&gemini, &Settings { credential, ..Settings::default() }, "{}");
     assert!(matches!(missing, Err(PrepareError::MissingSetting { .. })));
@@ -275,9 +283,16 @@ fn no_address_takes_the_key_of_the_row_elsewhere() {
     assert!(leaks(by_prefix), "the twin must be caught");
 }
 
-/// Where secrets are read: where they become headers, forms and signatures, are compared, or are looked for in texts.
-const READERS: &[&str] =
-    &["call/sigv4.rs", "credentials/oauth.rs", "credentials/source.rs", "prepare/auth.rs", "redact.rs"];
+/// Where secrets are read: where they become headers, forms and signatures or the address of a proxy, are compared, or
+/// are looked for in texts.
+const READERS: &[&str] = &[
+    "call/sigv4.rs",
+    "credentials/oauth.rs",
+    "credentials/source.rs",
+    "prepare/auth.rs",
+    "redact.rs",
+    "transport/proxy.rs",
+];
 
 #[test]
 fn secrets_are_read_in_known_places() {

@@ -7,6 +7,7 @@ use http::HeaderMap;
 use omniroute_core::wire::{WireError, Written};
 use omniroute_core::{ChatBody, ChatResponse, Doc, Env, Failure, Phase};
 
+use super::clocked::Timeouts;
 use super::exchange::Exchange;
 use super::provider::{Call, Inner};
 use super::steps::{classify_or_shape, gather, unreadable};
@@ -22,12 +23,12 @@ const CALL_NAMES: [&str; 5] =
     ["x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "mistral-correlation-id"];
 
 impl Inner {
-    /// Opens a stream, or reads a whole answer.
+    /// Opens a stream, whose limits are given, or reads a whole answer.
     pub(super) async fn answer(
         &self,
         env: &Env,
         call: &Call<'_>,
-        stream: bool,
+        stream: Option<Timeouts>,
         exchange: Exchange,
         mut written: Written,
     ) -> Result<ChatResponse, Failure> {
@@ -37,13 +38,13 @@ impl Inner {
         let now = env.clock.now().wall;
         let limits = limits_seen(&head.headers, self.dialect, now);
         let request_id = call_name(&head.headers, &redactor);
-        let reader = if stream { written.stream_reader(self.format) } else { None };
+        let reader = stream.and_then(|timeouts| Some((timeouts, written.stream_reader(self.format)?)));
         let body = match reader {
-            Some(reader) => ChatBody::Stream(items(Parts {
+            Some((timeouts, reader)) => ChatBody::Stream(items(Parts {
                 body,
                 reader,
                 clock: Arc::clone(&env.clock),
-                timeouts: self.timeouts,
+                timeouts,
                 deadline: call.deadline,
                 dialect: self.dialect,
                 headers: head.headers,

@@ -14,7 +14,7 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Until the head of a whole answer; default 600 s.
     pub whole_first_byte: Duration,
-    /// From the head of a stream to its first content; default 80 s.
+    /// From the head of a stream to its first content; default 80 s. Long requests get more of it, up to 180 s.
     pub first_event: Duration,
     /// Between two pieces; default 90 s.
     pub idle: Duration,

@@ -8,6 +8,7 @@ mod count;
 mod exchange;
 mod gathered;
 mod lessons;
+mod patience;
 mod provider;
 #[cfg(feature = "sigv4")]
 mod sigv4;

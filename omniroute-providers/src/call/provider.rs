@@ -17,6 +17,7 @@ use super::correct::{self, Correction};
 use super::exchange::Sending;
 use super::gathered;
 use super::lessons::Lessons;
+use super::patience;
 use super::steps::refused;
 use super::wires::wire_of;
 use crate::catalog::Catalog;
@@ -231,7 +232,13 @@ impl HttpProvider {
         };
         let sending = Sending { body: written.body.clone(), stream, correct: true };
         let exchange = inner.exchange(env, call, sending, &make).await?;
-        let mut response = inner.answer(env, call, stream, exchange, written).await?;
+        let timeouts = stream.then(|| {
+            let own_host = inner.id.as_str() == "anthropic";
+            let usual = inner.timeouts.first_event;
+            let first_event = patience::first_event(usual, request, inner.wire, own_host);
+            Timeouts { first_event, ..inner.timeouts }
+        });
+        let mut response = inner.answer(env, call, timeouts, exchange, written).await?;
         if let (ChatBody::Stream(items), false) = (&mut response.body, wanted) {
             let items = std::mem::replace(items, EventStream::new(futures::stream::empty()));
             response.body = ChatBody::Whole(gathered::whole(items, inner.format).await?);

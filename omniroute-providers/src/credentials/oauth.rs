@@ -69,6 +69,10 @@ pub struct OAuthClient {
 }
 
 /// Renews the tokens of one connection. Share one among all calls: renewal is single-flight per source.
+///
+/// A call that is dropped drops the renewal it was doing, and the next one starts again. Where a vendor takes each
+/// refresh token once only, a host that drops calls often renews in a task of its own: [`CredentialSource::get`] before
+/// the call.
 #[derive(Debug)]
 pub struct OAuthSource {
     client: OAuthClient,

@@ -178,7 +178,8 @@ fn path(
     let model = || {
         let missing =
             || PrepareError::MissingSetting { provider: row.id.to_string(), name: "model".to_owned() };
-        Some(settings.model).filter(|model| !model.is_empty()).ok_or_else(missing)
+        let model = Some(settings.model).filter(|model| !model.is_empty()).ok_or_else(missing)?;
+        one_step(row, "model", model)
     };
     match point.wire {
         WireId::Gemini => {
@@ -202,6 +203,13 @@ fn path(
     }
 }
 
+/// A name that stands in a path: a dot or two would be read as another path.
+fn one_step<'a>(row: &ProviderRow<'_>, name: &str, text: &'a str) -> Result<&'a str, PrepareError> {
+    let rule = "a name that is not a step of a path";
+    let bad = || PrepareError::BadSetting { provider: row.id.to_string(), name: name.to_owned(), rule };
+    if matches!(text, "." | "..") { Err(bad()) } else { Ok(text) }
+}
+
 /// Azure's two forms: one path for all models, or one for each deployment with a dated version.
 fn azure(row: &ProviderRow<'_>, wire: WireId, settings: &Settings<'_>) -> Result<String, PrepareError> {
     let bad = |name: &str, rule| PrepareError::BadSetting {
@@ -214,7 +222,7 @@ fn azure(row: &ProviderRow<'_>, wire: WireId, settings: &Settings<'_>) -> Result
             if version.is_empty() || !version.bytes().all(is_step) {
                 return Err(bad("api_version", "a dated version"));
             }
-            let deployment = escape_all(deployment);
+            let deployment = escape_all(one_step(row, "deployment", deployment)?);
             Ok(format!("/openai/deployments/{deployment}/chat/completions?api-version={version}"))
         }
         (Some(_), None) => {

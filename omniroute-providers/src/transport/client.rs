@@ -162,10 +162,10 @@ fn told(error: &reqwest::Error, proxied: bool, redactor: &Redactor) -> Transport
 
 fn is_tls(error: &(dyn Error + 'static)) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
-    let inner = io.and_then(std::io::Error::get_ref).is_some_and(|inner| inner.is::<rustls::Error>());
     // Who closes the line in the middle of a handshake sends nothing that could be wrong.
     let ended = io.is_some_and(|io| io.to_string().starts_with("tls handshake"));
-    error.is::<rustls::Error>() || inner || ended || error.source().is_some_and(is_tls)
+    let wrapped = io.and_then(std::io::Error::get_ref).is_some_and(|inner| is_tls(inner));
+    error.is::<rustls::Error>() || ended || wrapped || error.source().is_some_and(is_tls)
 }
 
 /// The causes below the client's own words, which name the address.

@@ -20,12 +20,23 @@ use crate::scripted::NOW;
 use crate::server::{Act, Framing, Script, Seen, Server};
 use crate::socket::SocketTransport;
 
+type Named = (&'static str, Arc<dyn HttpTransport>);
+
 /// Every transport there is, by name.
-fn transports() -> Vec<(&'static str, Arc<dyn HttpTransport>)> {
-    let mut out: Vec<(&'static str, Arc<dyn HttpTransport>)> = vec![("socket", Arc::new(SocketTransport))];
-    #[cfg(feature = "transport-reqwest")]
-    out.push(("reqwest", Arc::new(reqwest::direct())));
-    out
+fn transports() -> Vec<Named> {
+    let socket: Named = ("socket", Arc::new(SocketTransport));
+    [Some(socket), real()].into_iter().flatten().collect()
+}
+
+#[cfg(feature = "transport-reqwest")]
+fn real() -> Option<Named> {
+    Some(("reqwest", Arc::new(reqwest::direct())))
+}
+
+#[cfg(not(feature = "transport-reqwest"))]
+fn real() -> Option<Named> {
+    println!("skipped: the transport of the feature transport-reqwest");
+    None
 }
 
 fn env(http: &Arc<dyn HttpTransport>) -> (Env, VirtualClock) {

@@ -24,4 +24,6 @@ mod samples;
 mod server;
 mod socket;
 mod surfaces;
+#[cfg(feature = "transport-reqwest")]
+mod tls;
 mod tokens;
