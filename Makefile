@@ -6,6 +6,9 @@ CARGO ?= cargo
 # The stores with real files and servers, and the simulator: one set of features, one build.
 SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
 
+# What was left out of requests, in a file.
+KEPT = -p omniroute-compress -p omniroute-gateway --features omniroute-compress/store-sqlite,omniroute-gateway/blobs
+
 .PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench estimator
 .PHONY: examples eval rtk-report resilience-report route-report wire-report fuzz bless new-engine new-filter
 
@@ -43,6 +46,7 @@ fmt:
 clippy:
 	$(CARGO) clippy -q --workspace --all-targets -- -D warnings
 	$(CARGO) clippy -q $(SHARED) --all-targets -- -D warnings
+	$(CARGO) clippy -q $(KEPT) --all-targets -- -D warnings
 
 layering:
 	python3 .ci/layering.py
@@ -67,7 +71,7 @@ features:
 	$(CARGO) check -q -p omniroute-compress --no-default-features
 	$(CARGO) check -q -p omniroute-resilience --features store-sqlite
 	$(CARGO) check -q -p omniroute-resilience --features store-redis
-	$(CARGO) test -q -p omniroute-compress --features store-sqlite --test sqlite_blobs
+	$(CARGO) test -q $(KEPT) --test sqlite_blobs --test ccr_loop --test recoverable_laws --test blobs --test snapshots
 	$(CARGO) test -q -p omniroute-providers --all-features
 
 # With real files and a real redis-server.

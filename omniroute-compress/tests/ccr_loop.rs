@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use common::agent::{Agent, WIRES, long, records};
 use common::bodies::raw_messages;
-use omniroute_compress::ccr::{Handle, TOOL};
+use omniroute_compress::ccr::{Ask, Handle, Mode, TOOL, retrieve};
 use omniroute_compress::{CallOptions, Compress};
 use omniroute_core::{
     BlobLimits, BlobStore, ChatRequest, CompressReceipt, MemoryBlobs, Moment, Mono, Principal, SegmentKind,
@@ -203,4 +203,31 @@ fn the_note_is_short() {
     let note = body["messages"][1]["content"].as_str().unwrap();
     let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(note).len();
     assert!(note.starts_with("[CCR protocol] ") && tokens <= 90, "{tokens} tokens: {note}");
+}
+
+/// A list of records is one line more often than not.
+#[test]
+fn of_long_lines_only_the_matches_are_shown() {
+    let rows: Vec<String> = (0..900).map(|n| format!("{{\"id\":{n},\"name\":\"caf\u{e9}\"}}")).collect();
+    let text = format!("head\n[{}]\ntail", rows.join(","));
+    let grep = |pattern: &str, context| {
+        let (blobs, me) = (MemoryBlobs::default(), Principal::default());
+        let id = blobs.put(&me, text.as_bytes()).unwrap();
+        let ask = Ask::full(id).mode(Mode::Grep { pattern: pattern.into(), ignore_case: false, context });
+        retrieve(&blobs, &me, &ask, at(1)).unwrap()
+    };
+    let one = grep("\"id\":450,", 0);
+    assert!(!one.complete && one.text.len() < 600, "{}", one.text);
+    let mut lines = one.text.lines();
+    let shown = lines.next().unwrap();
+    assert!(shown.starts_with("2:\u{2026}") && shown.ends_with('\u{2026}'), "{shown}");
+    assert!(shown.contains("\"id\":449,") && shown.contains("\"id\":451,"));
+    assert_eq!(lines.next(), Some("[cut: long lines are shown around their matches only]"));
+    // Neighbours are shown together, a match of the whole line has an end, other lines are as ever.
+    assert_eq!(grep("\"id\":45[0-3],", 0).text.lines().count(), 2);
+    assert_eq!(grep("\"id\":(1|800),", 0).text.lines().count(), 3);
+    assert!(grep("(?s).*", 0).text.len() < 4_000);
+    assert!(grep("tail", 1).text.starts_with("2-[{\"id\":0,") && grep("tail", 1).text.ends_with("\n3:tail"));
+    let all = grep("id", 0).text;
+    assert!(all.lines().count() <= 3 && all.len() < text.len() + 200, "{}", all.len());
 }

@@ -102,7 +102,7 @@ pub(crate) struct CompressArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) blobs: Option<PathBuf>,
     /// Say what the input costs at the model's list prices, before and after
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) cost: bool,
     /// Time of the request in milliseconds since 1970, for the receipt: gain finds cold caches by it
     #[arg(long, value_name = "MS")]

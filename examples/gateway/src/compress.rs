@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use omniroute_compress::{Compress, CompressBuilder, CompressError, FilterSet, MemoLimits};
+#[cfg(feature = "blobs")]
+use omniroute_core::UnixMs;
 use omniroute_core::{CompressReceipt, DocError, Estimator, Moment, Skip};
 
 use crate::cli::{CompressArgs, Form};
@@ -34,6 +36,11 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
         let hint = outcome.hint;
         return Err(Failure::failed(format!("the input cannot be read: {}{hint}", report::reason(skip))));
     }
+    // What cannot be said is said before anything is written.
+    let cost = match args.cost && outcome.receipt.skipped.is_none() {
+        true => Some(cost_line(args, &outcome)?),
+        false => None,
+    };
     if let Some(path) = &args.receipt {
         write_private(path, &document(&outcome.receipt, args.at, true)?)
             .map_err(|e| Failure::path("write", path, &e))?;
@@ -46,8 +53,8 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     } else if !args.quiet {
         note(&report::summary(&outcome.receipt, outcome.unit, took, outcome.hint));
     }
-    if args.cost && outcome.receipt.skipped.is_none() {
-        note(&cost_line(args, &outcome)?);
+    if let Some(cost) = cost {
+        note(&cost);
     }
     Ok(())
 }
@@ -116,7 +123,7 @@ fn compress(args: &CompressArgs, form: Form, input: Bytes, filters: FilterSet) -
     match Content::of(input.clone(), form) {
         Content::Request(mut request) => {
             let model = request.head().model.map(|model| model.decode().into_owned());
-            let out = compressor.compress(&mut request, None, Moment::default());
+            let out = compressor.compress(&mut request, None, moment(args));
             Ok(Outcome { body: out.body, receipt: out.receipt, unit: Unit::Request, model, hint: "" })
         }
         Content::Broken(error) => {
@@ -150,6 +157,22 @@ fn store(_: &CompressArgs, builder: CompressBuilder) -> Result<CompressBuilder, 
     Ok(builder)
 }
 
+/// When the request is sent. Only what is kept in a file ages by it: one call knows of no earlier one.
+#[cfg(feature = "blobs")]
+fn moment(args: &CompressArgs) -> Moment {
+    let told = |at: u64| UnixMs(i64::try_from(at).unwrap_or(i64::MAX));
+    match (&args.blobs, args.at) {
+        (None, _) => Moment::default(),
+        (Some(_), Some(at)) => Moment { wall: told(at), ..Moment::default() },
+        (Some(_), None) => crate::time::now(),
+    }
+}
+
+#[cfg(not(feature = "blobs"))]
+fn moment(_: &CompressArgs) -> Moment {
+    Moment::default()
+}
+
 fn compress_text(args: &CompressArgs, compressor: &Compress, input: Bytes) -> Result<Outcome, Failure> {
     let text = match input::as_text(&input) {
         Ok(text) => text,
@@ -159,7 +182,7 @@ fn compress_text(args: &CompressArgs, compressor: &Compress, input: Bytes) -> Re
             return Ok(Outcome { receipt, body: input, unit: Unit::Text, model: None, hint: "" });
         }
     };
-    let out = compressor.compress_text(text, args.command.as_deref(), Moment::default()).map_err(refused)?;
+    let out = compressor.compress_text(text, args.command.as_deref(), moment(args)).map_err(refused)?;
     let receipt = out.receipt;
     let body = match receipt.applied {
         true => out.text.into_owned().into(),
@@ -193,7 +216,10 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 fn cost_line(args: &CompressArgs, outcome: &Outcome) -> Result<String, Failure> {
     let named = args.source.model.as_deref().or(outcome.model.as_deref());
     let Some(model) = named else {
-        return Err(Failure::usage("--cost needs a model: the request names none, so name one with --model"));
+        let what = if matches!(outcome.unit, Unit::Text) { "a text" } else { "the request" };
+        return Err(Failure::usage(format!(
+            "--cost needs a model: {what} names none, so name one with --model"
+        )));
     };
     Ok(Market::of(model)?.line(outcome.receipt.tokens_before, outcome.receipt.tokens_after))
 }

@@ -21,6 +21,8 @@ mod report;
 mod rtk;
 mod table;
 mod terminal;
+#[cfg(feature = "blobs")]
+mod time;
 
 use std::process::ExitCode;
 

@@ -21,7 +21,7 @@ impl Market {
             let shown: String = model.chars().take(60).collect();
             let known: Vec<&str> = Prices::known_models().collect();
             return Err(Failure::usage(format!(
-                "no prices of {shown:?} are known; known: {}",
+                "no prices of {shown:?} are known; --model takes {}",
                 known.join(", ")
             )));
         };
@@ -54,11 +54,15 @@ impl Market {
         let costs = gain.costs(&self.prices, &self.cache);
         let pair = |[before, after]: [Usd; 2]| format!("{before:.4} -> {after:.4} USD");
         format!(
-            "input at the list prices of {} ({PRICES_AS_OF}): {} uncached, {} with its prompt cache, {} cold\n",
+            "\ninput at the list prices of {} ({PRICES_AS_OF})\n  without a prompt cache  {}\n  with its prompt cache   {}{}\n",
             self.model,
             pair(costs.uncached),
             pair(costs.cached),
-            costs.cold
+            match costs.cold {
+                0 => String::new(),
+                1 => ", 1 request found it cold".to_owned(),
+                cold => format!(", {cold} requests found it cold"),
+            }
         )
     }
 }

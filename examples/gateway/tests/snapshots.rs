@@ -21,7 +21,9 @@ fn help() {
             2,
             "two examples\n{text}"
         );
-        snapshot(name, text);
+        // The feature has an option and a command of its own.
+        let with_blobs = cfg!(feature = "blobs") && name != "count-help.txt";
+        snapshot(&if with_blobs { name.replace(".txt", ".blobs.txt") } else { name.to_owned() }, text);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Processor time of the long session of the benches, with everything that a request can ask for.
 
 use cpu_time::ProcessTime;
-use omniroute_compress::{CallOptions, Compress, MemoLimits, Rewrite};
+use omniroute_compress::{CallOptions, Compress, Rewrite};
 use omniroute_core::{ChatRequest, Moment};
 
 use crate::{common, given_the_tool};
@@ -9,10 +9,10 @@ use crate::{common, given_the_tool};
 /// Runs of which the middle one counts.
 const RUNS: usize = 15;
 
-/// Prints one line a kind of call. Nothing is remembered from run to run.
+/// Prints one line a kind of call. Every run has a new compressor.
 pub(crate) fn report() {
     let (session, _) = common::bench();
-    println!("\n## Processor time of one call for the whole of {}, nothing remembered\n", session.name);
+    println!("\n## Processor time of one call for the whole of {}, by a new compressor\n", session.name);
     println!("| call | milliseconds | tokens sent |\n| --- | ---: | ---: |");
     let plain = CallOptions::default();
     let tool = given_the_tool(&session);
@@ -32,7 +32,7 @@ pub(crate) fn report() {
         let mut times = Vec::new();
         let mut tokens = 0;
         for _ in 0..RUNS {
-            let compressor = Compress::builder().rewrite(rewrite).memo(MemoLimits::none()).build().unwrap();
+            let compressor = Compress::builder().rewrite(rewrite).build().unwrap();
             let body = bytes.clone();
             let start = ProcessTime::now();
             let mut request = ChatRequest::parse(session.wire, body).unwrap();

@@ -146,32 +146,6 @@ mod tests {
         assert!(stats.starts_with("chars=29\nlines=5\nbytes=31\nhash="), "{stats}");
     }
 
-    /// A list of records is one line more often than not.
-    #[test]
-    fn of_long_lines_only_the_matches_are_shown() {
-        let rows: Vec<String> = (0..900).map(|n| format!("{{\"id\":{n},\"name\":\"caf\u{e9}\"}}")).collect();
-        let text = format!("head\n[{}]\ntail", rows.join(","));
-        let grep = |pattern: &str, context| {
-            ask(&text, Mode::Grep { pattern: pattern.into(), ignore_case: false, context }).unwrap()
-        };
-        let one = grep("\"id\":450,", 0);
-        assert!(!one.complete && one.text.len() < 600, "{}", one.text);
-        let mut lines = one.text.lines();
-        let shown = lines.next().unwrap();
-        assert!(shown.starts_with("2:\u{2026}") && shown.ends_with('\u{2026}'), "{shown}");
-        assert!(shown.contains("\"id\":449,") && shown.contains("\"id\":451,"));
-        assert_eq!(lines.next(), Some("[cut: long lines are shown around their matches only]"));
-        // Neighbours are shown together, a match of the whole line has an end, other lines are as ever.
-        assert_eq!(grep("\"id\":45[0-3],", 0).text.lines().count(), 2);
-        assert_eq!(grep("\"id\":(1|800),", 0).text.lines().count(), 3);
-        assert!(grep("(?s).*", 0).text.len() < 4_000);
-        assert!(
-            grep("tail", 1).text.starts_with("2-[{\"id\":0,") && grep("tail", 1).text.ends_with("\n3:tail")
-        );
-        let all = grep("id", 0).text;
-        assert!(all.lines().count() <= 3 && all.len() < text.len() + 200, "{}", all.len());
-    }
-
     #[test]
     fn long_answers_say_how_to_go_on() {
         let text = "0123456789abcde\n".repeat(40_000);
