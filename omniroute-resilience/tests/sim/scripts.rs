@@ -124,7 +124,7 @@ pub(crate) const SCRIPTS: [Script; 22] = [
 ];
 
 /// Why some scripts ask for no goodput, or for less than one might wish.
-pub(crate) const REASONS: [(&str, &str); 6] = [
+pub(crate) const REASONS: [(&str, &str); 5] = [
     (
         "S-06",
         "a week that the provider declared is tried out after 15 minutes and then once an hour, and only when \
@@ -134,11 +134,6 @@ pub(crate) const REASONS: [(&str, &str); 6] = [
         "S-07",
         "after the outage one probe goes first and the provider is spared for half a minute; a probe that went \
          out a second too early costs a whole reset time, and in such a seed half of the ten thousand run out of time",
-    ),
-    (
-        "S-09",
-        "one process takes failures of three origins to suspect its own network; the first two of each process \
-         still let an account rest for its base time",
     ),
     (
         "S-13",
