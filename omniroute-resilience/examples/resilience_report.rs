@@ -155,8 +155,9 @@ fn main() -> ExitCode {
     let until = options.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let late = || until.is_some_and(|until| Instant::now() > until);
     println!("{}", page::HEAD);
-    // A tenth of everything first: what goes wrong often is seen early.
-    for seeds in [options.seeds.div_ceil(10), options.seeds] {
+    // A little of everything first: what goes wrong often is seen early.
+    for part in [100, 10, 1] {
+        let seeds = options.seeds.div_ceil(part);
         for kind in Kind::all(&options) {
             for script in options.chosen() {
                 if late() {

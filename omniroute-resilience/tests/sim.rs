@@ -167,6 +167,12 @@ fn twin_of_the_library_on_a_store_without_fences() {
 }
 
 #[test]
+fn twin_of_the_library_that_holds_slots_too_long() {
+    let real = library(memory(), Breakage::None);
+    caught("I-5", &["S-13"], &library(memory(), Breakage::LongSlots), &real);
+}
+
+#[test]
 fn i_15_same_seed_same_trace() {
     for id in ["S-02", "S-14", "S-17", "S-19", "S-22"] {
         let stage = library(memory(), Breakage::None);

@@ -147,7 +147,8 @@ impl Kept {
              clock, all chance from the seed. After each step the invariants are judged on what is in the store. \
              Goodput is what was answered in time of what an oracle with perfect foresight could have answered; \
              waste is failed attempts of all attempts. SQLite works on real files and Redis on a real server; each \
-             simulated process opens them for itself.\n\n\
+             simulated process opens them for itself. That real processes and servers are killed is measured by the \
+             example `store_kills`.\n\n\
              Made on {} ({}) with\n\n```sh\ncargo run --release -p omniroute-resilience \\\n  \
              --features simulator,store-sqlite,store-redis --example resilience_report -- --seeds {}\n```\n\n{HEAD}\n",
             date(),

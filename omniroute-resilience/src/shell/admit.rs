@@ -144,7 +144,7 @@ impl Resilience {
             core.refresh(stale).await;
             now = core.now();
         }
-        let mut next = 0;
+        let (mut next, mut read) = (0, now.mono);
         loop {
             let found = {
                 let table = core.table();
@@ -168,6 +168,16 @@ impl Resilience {
             }
             now = core.now();
             next = position + 1;
+            // Looking in vain takes time with a slow store: the others are not judged by what has grown old meanwhile.
+            if core.max_age.is_some_and(|age| now.mono.0.saturating_sub(read.0) > age) {
+                let rest = picks.get(next..).unwrap_or_default();
+                let stale = crate::shell::weigh::stale(core, &core.table(), rest, cx, now);
+                if !stale.is_empty() && core.store_here(now.mono) {
+                    core.refresh(stale).await;
+                    now = core.now();
+                }
+                read = now.mono;
+            }
         }
         if let Some(permit) = self.way_out(picks, &refusals, cx, now).await {
             return Ok(permit);

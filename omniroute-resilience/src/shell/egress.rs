@@ -20,6 +20,9 @@ pub(crate) enum Meaning {
     Provider,
     /// The origin, as far as one alone can tell.
     Uncorroborated,
+    /// The origin or our own network: nothing came from anywhere lately, and too few have failed to say which. It
+    /// counts against the origin, but no connection is to blame yet.
+    Unsure,
 }
 
 /// One network path.
@@ -84,6 +87,8 @@ impl Egress {
             Meaning::Suspect
         } else if dialled <= 1 {
             Meaning::Uncorroborated
+        } else if silent {
+            Meaning::Unsure
         } else {
             Meaning::Provider
         }
@@ -111,11 +116,11 @@ mod tests {
         egress.answered(now);
         now = Mono(now.0 + 11 * SECOND);
         let began = Mono(now.0 - SECOND);
-        let blamed = origins
-            .iter()
-            .filter(|origin| egress.failed(origin, began, now, &config) == Meaning::Provider)
-            .count();
-        assert!(blamed <= 2, "{blamed}: three origins make it a suspicion");
+        let meanings: Vec<_> =
+            origins.iter().map(|origin| egress.failed(origin, began, now, &config)).collect();
+        let (first, rest) = meanings.split_at(2);
+        assert_eq!(first, [Meaning::Unsure; 2], "three origins make it a suspicion");
+        assert_eq!(rest, [Meaning::Suspect; 8]);
         assert!(egress.suspect);
         assert!(egress.answered(now));
         let later = Mono(now.0 + 9 * SECOND);

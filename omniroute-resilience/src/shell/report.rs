@@ -151,6 +151,7 @@ fn failed(ticket: &Arc<Ticket>, table: &Table, failure: &omniroute_core::Failure
             Some(Meaning::Suspect) => {
                 effect = Effect { verdict: Verdict::Neutral, connection: None, lock: None, ..effect }
             }
+            Some(Meaning::Unsure) => effect = Effect { connection: None, lock: None, ..effect },
             Some(Meaning::Uncorroborated) => work.uncorroborated = true,
             _ => {}
         }

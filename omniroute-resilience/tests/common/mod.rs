@@ -18,10 +18,13 @@ use omniroute_resilience::{
     AdmitContext, Class, Config, ConnectionSpec, Denial, Handle, MemoryStore, Resilience,
 };
 
-/// A store around the memory store that counts its calls, stalls each of them, or fails.
+/// A store around the memory store that counts its calls, stalls each of them, takes its time, or fails.
 #[derive(Debug)]
 pub struct Probe {
     pub inner: MemoryStore,
+    clock: VirtualClock,
+    /// How long a call takes, ms.
+    pub slow: AtomicU64,
     pub gets: AtomicU64,
     pub commits: AtomicU64,
     pub stall: AtomicBool,
@@ -35,6 +38,7 @@ impl Probe {
 
     async fn before(&self) -> Result<(), StoreError> {
         self.stall().await;
+        self.clock.advance(Duration::from_millis(self.slow.load(Relaxed)));
         if self.away.load(Relaxed) { Err(StoreError::Unavailable("test".to_owned())) } else { Ok(()) }
     }
 
@@ -109,6 +113,8 @@ impl World {
         let memory = MemoryStore::new(Arc::new(clock.clone()));
         let store = Arc::new(Probe {
             inner: if shared { memory.shared() } else { memory },
+            clock: clock.clone(),
+            slow: AtomicU64::new(0),
             gets: AtomicU64::new(0),
             commits: AtomicU64::new(0),
             stall: AtomicBool::new(false),

@@ -9,10 +9,9 @@ use omniroute_core::{
     Clock, ConnectionId, Evidence, Failure, FailureKind, Key, ProviderId, Purpose, ResilienceStore, Scope,
     Target,
 };
-use omniroute_resilience::layers::breaker::{Forced, State};
 use omniroute_resilience::{AdmitContext, Blocked, Budget, Class, Columns, Config, ConnectionSpec, advise};
 
-fn unavailable() -> Failure {
+pub(super) fn unavailable() -> Failure {
     failure(FailureKind::Unavailable, Scope::Provider, 503)
 }
 
@@ -100,124 +99,6 @@ fn p21_t_0_05_every_local_error_fed_back_changes_nothing() {
     let before = world.store.calls();
     world.attempt(&picks[1..], Some(denial.failure())).unwrap();
     assert_eq!(world.store.calls().1, before.1);
-}
-
-fn open(world: &World, provider: &str, picks: &[omniroute_resilience::Handle]) {
-    for n in 0..200 {
-        world.wait(4_000);
-        let pick = picks[n % picks.len()];
-        let _ = world.attempt(&[pick], Some(unavailable()));
-        if breaker(world, provider) == State::Open {
-            return;
-        }
-    }
-    panic!("never opened");
-}
-
-fn breaker(world: &World, provider: &str) -> State {
-    world
-        .resilience
-        .health()
-        .breakers
-        .iter()
-        .find(|b| b.provider.as_str() == provider)
-        .expect("configured")
-        .state
-}
-
-#[test]
-fn p04_t_1_08_a_stampede_at_the_end_of_an_outage_is_one_probe() {
-    let mut config = Config::default();
-    config.last_resort.enabled = false;
-    let mut world = World::with(keys("p", 2), config, true);
-    let picks = world.targets("m");
-    open(&world, "p", &picks);
-    let denial = world.admit(&picks).unwrap_err();
-    assert!(denial.refusals.iter().any(|refusal| refusal.reason == Blocked::Breaker) || denial.status == 429);
-    world.wait(40_000);
-    let processes: Vec<_> = (0..8).map(|_| world.process()).collect();
-    let mut granted = Vec::new();
-    for n in 0..10_000 {
-        let process = &processes[n % 8];
-        let picks = handles(process, &world.specs, "m");
-        granted.extend(admit(process, &picks));
-    }
-    assert_eq!(granted.len(), 1);
-    let probe = granted.pop().unwrap();
-    assert!(probe.grant().probe);
-    block_on(probe.first_content());
-    assert!(world.store.calls().0 > 0);
-    world.wait(251);
-    world.attempt(&picks, None).unwrap();
-    assert_eq!(breaker(&world, "p"), State::Closed);
-    // The stream goes on and fails later: that is another event and undoes nothing.
-    world.fail(probe, failure(FailureKind::BadReply, Scope::Request, 200));
-    assert_eq!(breaker(&world, "p"), State::Closed);
-}
-
-#[test]
-fn p03_a_dropped_probe_frees_its_place_at_the_next_call() {
-    let world = World::new(2);
-    let picks = world.targets("m");
-    open(&world, "p", &picks);
-    world.wait(60_000);
-    let probe = world.admit(&picks).unwrap();
-    assert!(probe.grant().probe);
-    assert_eq!(world.admit(&picks).unwrap_err().code, "provider_circuit_open");
-    drop(probe);
-    assert!(world.admit(&picks).unwrap().grant().probe);
-}
-
-#[test]
-fn p03_t_1_07_a_hung_probe_blocks_for_its_lease_at_most() {
-    let world = World::new(2);
-    let picks = world.targets("m");
-    open(&world, "p", &picks);
-    world.wait(60_000);
-    let hung = world.admit(&picks).unwrap();
-    let denial = world.admit(&picks).unwrap_err();
-    assert!((1..=5).contains(&denial.retry_after.unwrap()));
-    world.wait(90_000);
-    let second = world.admit(&picks).unwrap();
-    world.succeed(hung);
-    assert_eq!(breaker(&world, "p"), State::HalfOpen, "p05: too late to matter");
-    world.succeed(second);
-    assert_eq!(breaker(&world, "p"), State::Closed);
-}
-
-#[test]
-fn p01_t_1_04_refusals_of_one_account_never_reach_the_breaker() {
-    let world = World::new(2);
-    let picks = world.targets("m");
-    for n in 0..300 {
-        let kind = [
-            FailureKind::RateLimited,
-            FailureKind::Forbidden,
-            FailureKind::QuotaExhausted,
-            FailureKind::Overloaded,
-        ][n % 4];
-        world.wait(100_000);
-        let _ = world.attempt(&picks[..1], Some(failure(kind, Scope::Connection, 429)));
-    }
-    let health = world.resilience.health();
-    assert_eq!((health.breakers[0].state, health.breakers[0].failures), (State::Closed, 0));
-}
-
-#[test]
-fn p26_one_bad_origin_of_a_provider_leaves_the_others() {
-    let mut specs = keys("p", 4);
-    for (n, spec) in specs.iter_mut().enumerate() {
-        spec.origin = Some(if n < 2 { "https://a".into() } else { "https://b".into() });
-    }
-    let world = World::with(specs, Config::default(), false);
-    let picks = world.targets("m");
-    for n in 0..60 {
-        world.wait(7_000);
-        let _ = world.attempt(&picks[n % 2..=n % 2], Some(unavailable()));
-    }
-    let health = world.resilience.health();
-    assert_eq!(health.breakers.iter().map(|b| b.state).collect::<Vec<_>>(), [State::Open, State::Closed]);
-    assert!(world.attempt(&picks[2..], None).is_ok());
 }
 
 #[test]
@@ -426,17 +307,6 @@ fn looking_many_agrees_with_looking_and_reserves_nothing() {
     );
     assert!(matches!(advice, omniroute_resilience::Advice::Wait(_)));
     drop(permit);
-}
-
-#[test]
-fn operators_force_breakers() {
-    let world = World::new(1);
-    let picks = world.targets("m");
-    let provider = ProviderId::new("p");
-    block_on(world.resilience.force_breaker(&provider, None, Forced::Open)).unwrap();
-    assert_eq!(world.admit(&picks).unwrap_err().code, "provider_circuit_open");
-    block_on(world.resilience.force_breaker(&provider, None, Forced::No)).unwrap();
-    assert!(world.admit(&picks).is_ok());
 }
 
 #[test]

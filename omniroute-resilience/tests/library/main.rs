@@ -5,6 +5,7 @@
 mod common;
 
 mod admit;
+mod breakers;
 mod leases;
 mod pitfalls;
 mod rates_pools;

@@ -183,6 +183,25 @@ fn says(resilience: &Resilience, picks: &[Handle]) -> (u16, &'static str, bool) 
 }
 
 #[test]
+fn p10_an_admission_over_a_slow_store_decides_on_nothing_old() {
+    let mut specs = keys("full", 8);
+    specs.iter_mut().for_each(|spec| spec.limits.max_concurrent = Some(1));
+    specs.extend(keys("free", 1));
+    let world = World::with(specs, Config::default(), true);
+    let picks = world.targets("m");
+    let held: Vec<Permit> = picks[..8].iter().map(|pick| world.admit(&[*pick]).unwrap()).collect();
+    world.wait(1_000);
+    let before = world.resilience.counts().refreshes;
+    world.store.slow.store(90, Relaxed);
+    let permit = world.admit(&picks).unwrap();
+    assert_eq!(permit.target().provider.as_str(), "free");
+    // Eight look in vain for 90 ms each: what was read first is 810 ms old at the end, and may be 250.
+    let refreshes = world.resilience.counts().refreshes - before;
+    assert!((3..=5).contains(&refreshes), "{refreshes} refreshes");
+    drop(held);
+}
+
+#[test]
 fn all_unhealthy_is_one_answer_with_status_code_and_time_of_one_candidate() {
     let specs: Vec<ConnectionSpec> = (0..2).flat_map(|n| keys(&format!("p{n}"), 1)).collect();
     let world = World::with(specs, quiet(), false);

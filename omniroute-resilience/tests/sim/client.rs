@@ -142,7 +142,9 @@ impl Scene {
                 }
             }
         }
-        order.truncate(self.plan.offer);
+        if request.lease.is_none() {
+            order.truncate(self.plan.offer);
+        }
         order
     }
 
@@ -236,6 +238,10 @@ impl Scene {
                         wait,
                         reason,
                     });
+                    if !moved && request.lease.is_some() {
+                        // From now on it is known where it is once its owner has asked again.
+                        self.log.note(What::Unleased { owner: request.consumer });
+                    }
                     if !moved && self.subject.moved(request.host, &ask).await {
                         moved = true;
                         continue;

@@ -9,7 +9,7 @@ use futures::future::LocalBoxFuture;
 use omniroute_core::{ConnectionId, Permit, Principal, ProviderId, ResilienceStore, SessionId, Target};
 use omniroute_resilience::{
     AcquireLease, Acquired, AdmitContext, Advice, Blocked, Class, ConnectionSpec, Handle, LeaseClaim, Limits,
-    MemoryStore, Pin, Resilience, advise,
+    MemoryStore, Pin, Resilience, Span, advise,
 };
 
 use crate::sim::client::Scene;
@@ -82,11 +82,15 @@ impl Library {
             .collect();
         let lease = i64::try_from(props.plan.config.slots.lease.as_ms()).unwrap_or(i64::MAX);
         let shared = Shared::new(make(&props.time), props.log.clone(), props.time.clone(), lease, breakage);
+        let mut plan = props.plan.clone();
+        if breakage == Breakage::LongSlots {
+            plan.config.slots.lease = Span::minutes(10);
+        }
         let library = Library {
             processes: RefCell::default(),
             shared,
             time: props.time.clone(),
-            plan: props.plan.clone(),
+            plan,
             seed: props.seed,
             started: RefCell::default(),
             specs,

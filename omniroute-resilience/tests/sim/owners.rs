@@ -1,7 +1,9 @@
 //! Owners of exclusive leases: acquire, work, renew (not always), give back, and start again.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
+use futures::channel::oneshot;
 use omniroute_core::Purpose;
 use omniroute_resilience::{AcquireLease, Acquired, EndReason, OwnerHash, OwnerToken, Renewed, Status};
 
@@ -14,14 +16,16 @@ use crate::sim::time::Spawner;
 
 /// Starts the owners that the plan asks for.
 pub(crate) fn start(library: &Rc<Library>, spawner: &Spawner, scene: &Rc<Scene>) {
+    let acquired = Rc::new(Cell::new(0));
     for owner in 0..scene.plan.owners {
         let (library, scene) = (Rc::clone(library), Rc::clone(scene));
+        let (inner, acquired) = (spawner.clone(), Rc::clone(&acquired));
         let mut dice = Dice::new(scene.seed, 100 + owner as u64);
         spawner.spawn(0, async move {
             let end = scene.plan.seconds * 1_000;
             scene.time.sleep(dice.between(0, 5_000)).await;
             while scene.time.ms() < end {
-                session(&library, &scene, owner, &mut dice).await;
+                session(&library, &scene, &inner, &acquired, owner, &mut dice).await;
                 scene.time.sleep(dice.between(500, 20_000)).await;
             }
         });
@@ -29,7 +33,14 @@ pub(crate) fn start(library: &Rc<Library>, spawner: &Spawner, scene: &Rc<Scene>)
 }
 
 /// One session of an owner, on a random host for each call, as behind a load balancer.
-async fn session(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, dice: &mut Dice) {
+async fn session(
+    library: &Rc<Library>,
+    scene: &Rc<Scene>,
+    spawner: &Spawner,
+    acquired: &Cell<u64>,
+    owner: usize,
+    dice: &mut Dice,
+) {
     let hash = token(owner);
     let consumer = consumer(owner);
     let model = dice.below(3);
@@ -41,26 +52,34 @@ async fn session(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, dice: &
         accounts.into_iter().map(|account| process.handle(&scene.target(account, model))).collect()
     };
     let mut ask = AcquireLease { owner: hash, consumer: consumer.clone(), candidates, ttl: None };
-    let mut waited_until: Option<i64> = None;
+    // The date that a refusal named, and how many leases had been acquired by then.
+    let mut promise: Option<(i64, u64)> = None;
     let generation = loop {
         if scene.time.ms() >= scene.plan.seconds * 1_000 {
             return;
         }
         match library.on(host).library.leases().acquire(&ask).await {
             Ok(Acquired::Acquired(view) | Acquired::Reused(view) | Acquired::Transitioned(view)) => {
+                acquired.set(acquired.get() + 1);
                 break view.generation;
             }
             Ok(Acquired::CapacityUnavailable { retry_at, .. }) => {
                 let wall = scene.time.moment(0).wall.0;
-                if waited_until.is_some_and(|until| wall > until + 5_000) {
-                    // Others were faster; with twenty owners for eight accounts that is no wonder.
-                    waited_until = None;
+                let (at, before) = *promise.get_or_insert((retry_at.0, acquired.get()));
+                if at != retry_at.0 || before != acquired.get() {
+                    // The lease was renewed, or others were faster: with more owners than accounts that happens.
+                    promise = Some((retry_at.0, acquired.get()));
+                } else if wall > at + 5_000 && scene.plan.events.is_empty() {
+                    let text = format!("owner {owner} was promised a lease at {at} and nobody got one since");
+                    scene.log.lock().watch.broke("lease wait", scene.time.ms(), text);
                 }
-                waited_until.get_or_insert(retry_at.0);
                 let wait = (retry_at.0 - wall).clamp(200, 5_000);
                 scene.time.sleep(wait).await;
             }
-            Ok(_) | Err(_) => scene.time.sleep(1_000).await,
+            Ok(_) | Err(_) => {
+                promise = None;
+                scene.time.sleep(1_000).await;
+            }
         }
         let next = 1 + dice.below(scene.plan.hosts);
         if next != host {
@@ -116,7 +135,15 @@ async fn session(library: &Rc<Library>, scene: &Rc<Scene>, owner: usize, dice: &
         };
         // The oracle knows that this owner has this account and no other.
         request.possible = Some(scene.serves_within(account, &request));
-        Rc::clone(scene).serve(request).await;
+        let (served, done) = oneshot::channel();
+        let scene_there = Rc::clone(scene);
+        spawner.spawn(request.host, async move {
+            scene_there.serve(request).await;
+            // The owner may have gone.
+            let _told = served.send(());
+        });
+        // If its process is killed nobody answers, and the owner goes on.
+        let _answered = done.await;
         scene.time.sleep(dice.between(100, 15_000)).await;
     }
     let host = 1 + dice.below(scene.plan.hosts);

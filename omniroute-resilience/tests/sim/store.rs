@@ -29,6 +29,8 @@ pub(crate) enum Breakage {
     UnfencedBreakers,
     /// Versions of connections and locks are not compared.
     UnfencedAccounts,
+    /// The store is whole; the library holds slots for ten minutes.
+    LongSlots,
 }
 
 /// Opens one and the same state, as every process does for itself.
@@ -159,7 +161,7 @@ impl Shared {
 
     fn unfenced(&self, key: &Key) -> bool {
         match self.breakage {
-            Breakage::None => false,
+            Breakage::None | Breakage::LongSlots => false,
             Breakage::UnfencedBreakers => matches!(key, Key::Breaker { .. }),
             Breakage::UnfencedAccounts => matches!(key, Key::Connection(..) | Key::Lockout { .. }),
         }

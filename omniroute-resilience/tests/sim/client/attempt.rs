@@ -5,6 +5,7 @@ use std::task::Poll;
 use futures::FutureExt;
 use futures::future::poll_fn;
 use omniroute_core::{Failure, FailureKind, Grant, Permit, Phase, Purpose, Scope};
+use omniroute_resilience::Class;
 
 use crate::sim::client::{Request, Scene};
 use crate::sim::facts::{Attempt, Blame, Cause, Special, What};
@@ -12,6 +13,17 @@ use crate::sim::subject::ids;
 use crate::sim::world::Reply;
 
 impl Scene {
+    /// The longest date of a vendor that counts, ms from now.
+    fn believed(&self, vendor: usize) -> i64 {
+        let cooldown = &self.plan.config.cooldown;
+        let longest = match self.world().classes[vendor] {
+            Class::Local => return 0,
+            Class::WebSession | Class::NoAuth => cooldown.declared_max_proxy,
+            _ => cooldown.declared_max,
+        };
+        i64::try_from(longest.as_ms()).unwrap_or(i64::MAX)
+    }
+
     pub(crate) async fn attempt(&self, request: &Request, permit: Permit, account: usize) -> Ended {
         let (attempt, special) = describe(permit.grant(), self.time.ms());
         self.log.note(What::Granted { attempt, host: request.host, request: request.number, special });
@@ -128,12 +140,15 @@ impl Running<'_> {
             Some(failure) => {
                 let blame = Blame { status: failure.status.unwrap_or(0), local: failure.origin_local };
                 if self.attempt.production
+                    && self.scene.believed(self.attempt.vendor) > 0
                     && failure.declared
                     && failure.scope == Scope::Connection
                     && let Some(until) = failure.retry_at
                     && until.0 > host_moment.wall.0
                 {
-                    let until = until.0.min(host_moment.wall.0 + 31 * 86_400_000);
+                    // The date is by this host's clock, the record's by the store's.
+                    let wait = (until.0 - host_moment.wall.0).min(self.scene.believed(self.attempt.vendor));
+                    let until = self.scene.time.moment(0).wall.0 + wait;
                     self.scene.log.lock().watch.expect_rest(self.attempt.permit, until);
                 }
                 Cause::Failure(self.attempt, failure.kind, blame)

@@ -118,6 +118,10 @@ pub(crate) fn frozen_store(world: &mut World, plan: &mut Plan, dice: &mut Dice) 
 pub(crate) fn kills(world: &mut World, plan: &mut Plan, dice: &mut Dice) {
     plan.per_hour = 12_000;
     some_bans(world, dice, 5);
+    some_leases(plan, 4);
+    // Slots of the dead must come back.
+    plan.tell_caps = true;
+    world.accounts.iter_mut().for_each(|account| account.cap = Some(8));
     plan.events = (6..180).map(|at| (s(at * 5), Event::Kill(1 + dice.below(8)))).collect();
 }
 
@@ -135,8 +139,8 @@ pub(crate) fn jumps(world: &mut World, plan: &mut Plan, dice: &mut Dice) {
 }
 
 pub(crate) fn leases(world: &mut World, plan: &mut Plan, dice: &mut Dice) {
-    (plan.seconds, plan.per_hour, plan.owners, plan.others) = (1_800, 1, 20, 0);
-    plan.config.lease.enabled = true;
+    (plan.seconds, plan.per_hour, plan.others) = (1_800, 1, 0);
+    some_leases(plan, 20);
     plan.client_waits = 3;
     for _ in 0..6 {
         let from = s(dice.between(60, 1_500));
@@ -157,7 +161,7 @@ pub(crate) fn noisy(world: &mut World, plan: &mut Plan, _: &mut Dice) {
 pub(crate) fn pinned(world: &mut World, plan: &mut Plan, dice: &mut Dice) {
     (plan.per_hour, plan.sessions) = (24_000, 600);
     plan.config.affinity.ttl = Length::minutes(30);
-    some_bans(world, dice, 2);
+    some_bans(world, dice, 3);
 }
 
 pub(crate) fn quoted(world: &mut World, plan: &mut Plan, _: &mut Dice) {
@@ -169,6 +173,7 @@ pub(crate) fn quoted(world: &mut World, plan: &mut Plan, _: &mut Dice) {
 pub(crate) fn rolling(world: &mut World, plan: &mut Plan, dice: &mut Dice) {
     (plan.per_hour, plan.mixed) = (12_000, true);
     some_bans(world, dice, 5);
+    some_leases(plan, 4);
     world.vendor_trouble(0, (s(200), s(400)), Trouble::Down);
     plan.events =
         (0..8).map(|host| (s(120 + 60 * i64::from(host)), Event::Kill(host as usize + 1))).collect();
@@ -189,22 +194,60 @@ pub(crate) fn fuzz(world: &mut World, plan: &mut Plan, dice: &mut Dice) {
     plan.client_waits = u32::try_from(dice.below(4)).unwrap_or(0);
     plan.readiness = s(dice.between(5, 80));
     plan.offer = 1 + dice.below(40);
+    random_load(world, plan, dice);
     for _ in 0..dice.below(30) {
         random_trouble(world, dice);
     }
     for _ in 0..dice.below(8) {
-        let at = s(dice.between(10, 600));
-        let event = match dice.below(4) {
-            0 => Event::Kill(1 + dice.below(plan.hosts)),
-            1 => Event::Slow(dice.between(0, 40)),
-            2 => Event::Jump(None, dice.between(-3_600_000, 3_600_000)),
-            _ => {
-                plan.events.push((at + s(dice.between(1, 60)), Event::Thaw));
-                Event::Freeze
-            }
-        };
-        plan.events.push((at, event));
+        random_event(plan, dice);
     }
+}
+
+fn random_load(world: &mut World, plan: &mut Plan, dice: &mut Dice) {
+    plan.mixed = dice.chance(200_000);
+    if dice.chance(300_000) {
+        plan.tell_caps = dice.chance(700_000);
+        world.accounts.iter_mut().for_each(|account| account.cap = Some(1 + dice.below(8)));
+    }
+    if dice.chance(300_000) {
+        plan.sessions = 10 + dice.below(500);
+        plan.config.affinity.ttl = Length::minutes(dice.pick(&[1, 5, 30]));
+    }
+    if dice.chance(200_000) {
+        (plan.consumers, plan.noise, plan.hostile) = (2 + dice.below(5), 1 + dice.below(20), true);
+        world.all_trouble((0, EVER), Trouble::Echo(dice.below(900_000)));
+    }
+    if dice.chance(200_000) {
+        some_leases(plan, 1 + dice.below(world.accounts.len().min(12)));
+    }
+}
+
+fn random_event(plan: &mut Plan, dice: &mut Dice) {
+    let at = s(dice.between(10, 600));
+    let event = match dice.below(4) {
+        0 => Event::Kill(1 + dice.below(plan.hosts)),
+        1 => Event::Slow(dice.between(0, 40)),
+        2 => {
+            let host = dice.chance(300_000).then(|| dice.below(plan.hosts + 1));
+            Event::Jump(host, dice.between(-3_600_000, 3_600_000))
+        }
+        _ => {
+            let back = at + s(dice.between(1, 60));
+            // Fences cannot go on where nothing is remembered.
+            if plan.owners == 0 && dice.chance(300_000) {
+                plan.events.push((back, Event::Wipe));
+            }
+            plan.events.push((back, Event::Thaw));
+            Event::Freeze
+        }
+    };
+    plan.events.push((at, event));
+}
+
+/// Owners of leases among the others.
+fn some_leases(plan: &mut Plan, owners: usize) {
+    plan.owners = owners;
+    plan.config.lease.enabled = true;
 }
 
 pub(crate) fn random_trouble(world: &mut World, dice: &mut Dice) {

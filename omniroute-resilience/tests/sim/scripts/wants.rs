@@ -76,11 +76,9 @@ pub(crate) fn never_shut(_: &World, _: &Plan, report: &Report) -> Option<String>
     (report.longest_shut > 2_000).then(|| format!("nothing eligible for {} ms", report.longest_shut))
 }
 
-pub(crate) fn no_blame(_: &World, plan: &Plan, report: &Report) -> Option<String> {
-    // A process needs failures of three vendors before it suspects its own network: the first two still count.
+pub(crate) fn no_blame(_: &World, _: &Plan, report: &Report) -> Option<String> {
     let (opened, punished) = (report.counts.opened, report.punished.len());
-    (opened > 0 || punished > 2 * plan.hosts)
-        .then(|| format!("{opened} breakers opened, {punished} accounts rested"))
+    (opened > 0 || punished > 0).then(|| format!("{opened} breakers opened, {punished} accounts rested"))
 }
 
 pub(crate) fn opened(_: &World, _: &Plan, report: &Report) -> Option<String> {
@@ -123,30 +121,25 @@ pub(crate) fn few_refusals(_: &World, _: &Plan, report: &Report) -> Option<Strin
         .then(|| format!("{} refusals in a million calls with declared caps", report.waste()))
 }
 
-/// All but the noisy one ask for less than their share: they get it, and all alike. Turns are taken inside one
-/// process, so each is judged by itself; a process can lose every slot to a neighbour whose queue never empties for
-/// as long as a waiter waits, so a fifth of what the quiet ones ask for may run out of time.
+/// All but the noisy one ask for less than their share: they get it, and all alike. Some hang up, so nine tenths of
+/// what they ask for are enough.
 pub(crate) fn fair(_: &World, plan: &Plan, report: &Report) -> Option<String> {
-    let (mut got, mut wanted) = (0_u64, 0_u64);
-    for host in 1..=plan.hosts {
-        let mut served = vec![0_u64; plan.consumers];
-        let mut asked = vec![0_u64; plan.consumers];
-        for done in report.done.iter().filter(|done| done.host == host) {
-            asked[done.consumer] += 1;
-            served[done.consumer] += u64::from(done.answered);
-        }
-        got += served[1..].iter().sum::<u64>();
-        wanted += asked[1..].iter().sum::<u64>();
-        let quiet = (1..plan.consumers).filter(|consumer| asked[*consumer] > 0);
-        let shares: Vec<u128> = quiet.map(|c| u128::from(served[c] * 1_000 / asked[c])).collect();
-        let (sum, squares) =
-            (shares.iter().sum::<u128>(), shares.iter().map(|share| share * share).sum::<u128>());
-        let jain = sum * sum * 1_000 / (squares * shares.len() as u128).max(1);
-        if jain < 980 {
-            return Some(format!("Jain 0.{jain:03} on host {host}"));
-        }
+    let mut served = vec![0_u64; plan.consumers];
+    let mut asked = vec![0_u64; plan.consumers];
+    for done in &report.done {
+        asked[done.consumer] += 1;
+        served[done.consumer] += u64::from(done.answered);
     }
-    (got * 100 < wanted * 80).then(|| format!("quiet consumers got {got} of {wanted}"))
+    let (got, wanted) = (served[1..].iter().sum::<u64>(), asked[1..].iter().sum::<u64>());
+    let quiet = (1..plan.consumers).filter(|consumer| asked[*consumer] > 0);
+    let shares: Vec<u128> = quiet.map(|c| u128::from(served[c] * 1_000 / asked[c])).collect();
+    let (sum, squares) =
+        (shares.iter().sum::<u128>(), shares.iter().map(|share| share * share).sum::<u128>());
+    let jain = sum * sum * 1_000 / (squares * shares.len() as u128).max(1);
+    if jain < 980 {
+        return Some(format!("Jain 0.{jain:03}"));
+    }
+    (got * 10 < wanted * 9).then(|| format!("quiet consumers got {got} of {wanted}"))
 }
 
 pub(crate) fn stays(world: &World, _: &Plan, report: &Report) -> Option<String> {
