@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[expect(dead_code, reason = "each test binary uses a part")]
 mod scripted;
 
 use std::sync::Arc;
