@@ -236,5 +236,5 @@ What the columns say:
 
 No recording holds a rate limit (429), an overload (503, 529), a stream that breaks off, a CRLF or a Gemini stream. Those are tested on
 bytes that are cut or changed from recordings, or written by hand and called synthetic: the known faults in
-`omniroute-core/tests/wire/pitfalls` and `omniroute-providers/tests`, and 43 Gemini streams made from whole replies.
+`omniroute-core/tests/wire/pitfalls` and `omniroute-providers/tests`, and 46 Gemini streams made from whole replies.
 ";
