@@ -43,3 +43,23 @@ impl Clock for TokioClock {
         Box::pin(async move { sleep_until(at).await })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_made_anywhere_and_end_inside_a_runtime() {
+        let clock = TokioClock::new();
+        let before = clock.now();
+        assert!(before.wall.0 > 1_700_000_000_000);
+        let wait = clock.sleep_until(before.mono.after(Duration::from_millis(3)));
+        let never = clock.sleep_until(Mono(u64::MAX));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            wait.await;
+            assert!(tokio::time::timeout(Duration::from_millis(1), never).await.is_err());
+        });
+        assert!(clock.now().mono >= before.mono.after(Duration::from_millis(3)));
+    }
+}
