@@ -174,7 +174,6 @@ fn every_renderer_keeps_the_laws_on_broken_grammar() {
             changing.push(output.file.clone());
         }
     }
-    println!("{} of {} change in a second pass: {changing:?}", changing.len(), all.len());
     assert!(changing.len() * 50 < all.len(), "{} change in a second pass: {changing:?}", changing.len());
 }
 
