@@ -65,9 +65,7 @@ pub fn screen(bytes: &[u8]) -> Result<(), String> {
         return Ok(());
     }
     let whole = shown.lines().filter(|line| !line.contains('\u{1b}'));
-    if let Some(odd) =
-        whole.flat_map(str::chars).find(|c| matches!(c, '\x07' | '\x08' | '\x0e' | '\x0f'))
-    {
+    if let Some(odd) = whole.flat_map(str::chars).find(|c| matches!(c, '\x07' | '\x08' | '\x0e' | '\x0f')) {
         return Err(format!("{odd:?} is shown"));
     }
     // A sequence that was cut off stays in sight, with what stands beside it.

@@ -151,7 +151,8 @@ fn pitfall_14_a_status_is_whole() {
 #[test]
 fn pitfall_15_every_commit_is_there() {
     let commit = |n: usize| {
-        let merge = if n.is_multiple_of(7) { format!("Merge: {n:07x} {:07x}\n", n + 1) } else { String::new() };
+        let merge =
+            if n.is_multiple_of(7) { format!("Merge: {n:07x} {:07x}\n", n + 1) } else { String::new() };
         format!(
             "commit {:040x}\n{merge}Author: Ada Example <ada@example.com>\nDate:   Mon Jan 5 10:{:02}:00 2026 +0000\n\n    Change number {n} of the pump controller, with a subject that is rather long for one line\n\n    The body tells why.\n",
             n as u64 * 7_919_777_000 + 0x0123_4567_89ab,
