@@ -31,3 +31,23 @@ fn outputs_hold() {
 fn filters_hold() {
     assert!(replay("rtk_filter", rtk::filter) >= 10);
 }
+
+#[test]
+fn screens_hold() {
+    assert!(replay("rtk_screen", rtk::screen) >= 20);
+}
+
+#[test]
+fn texts_without_a_command_hold() {
+    assert!(replay("rtk_detect", rtk::detect) >= 15);
+}
+
+#[test]
+fn commands_hold() {
+    assert!(replay("rtk_command", rtk::command) >= 25);
+}
+
+#[test]
+fn diffs_hold() {
+    assert!(replay("rtk_diff", rtk::diff) >= 14);
+}

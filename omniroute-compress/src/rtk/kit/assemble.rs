@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::draft::{Draft, Mark};
 use super::fold::{Folded, fold};
-use super::guard::{Severity, severity};
+use super::guard::{Severity, is_hiding, severity};
 use super::output::Output;
 use super::template::template;
 use super::what::{What, marker};
@@ -56,8 +56,8 @@ pub(crate) fn assemble(
     Assembled { text, omitted, noise, folded, put_back }
 }
 
-/// Takes back the drop of every line that tells of an error, and of the first warning of each template. A command
-/// that failed without a line that says so keeps its last lines.
+/// Takes back the drop of every line that tells of an error or hides something, and of the first warning of each
+/// template. A command that failed without a line that says so keeps its last lines.
 fn guard(out: &Output<'_>, draft: &mut Draft) -> u64 {
     let mut put_back = 0_usize;
     let mut seen = HashSet::new();
@@ -69,7 +69,7 @@ fn guard(out: &Output<'_>, draft: &mut Draft) -> u64 {
         };
         let line = out.line(i);
         let back = match severity(line) {
-            Severity::None => false,
+            Severity::None => is_hiding(line) && (put_back < MAX_TAKEN_BACK || seen.insert(template(line))),
             Severity::Warning => !known && seen.insert(template(line)),
             Severity::Weak => !known && (put_back < MAX_TAKEN_BACK || seen.insert(template(line))),
             Severity::Error => put_back < MAX_TAKEN_BACK || seen.insert(template(line)),

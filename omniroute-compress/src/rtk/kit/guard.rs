@@ -187,6 +187,16 @@ pub(crate) fn severity(line: &str) -> Severity {
     worst
 }
 
+/// Whether a line holds characters that no screen shows and a model reads all the same: tags, marks that turn the
+/// direction of writing, blanks without width. What hides in an output stays in sight of whoever looks at it.
+pub(crate) fn is_hiding(line: &str) -> bool {
+    let first = |b: u8| memchr::memchr(b, line.as_bytes()).is_some();
+    (first(0xe2) || first(0xf3)) && line.chars().any(|c| {
+        matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+                | '\u{e0000}'..='\u{e007f}')
+    })
+}
+
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }

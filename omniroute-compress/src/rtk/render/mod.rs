@@ -41,7 +41,8 @@ pub(crate) fn renderer(id: &str) -> Option<Render> {
 /// Whether the renderer of this class shows everything in another form. What the caller asked to see in detail is
 /// then there as well.
 pub(crate) fn is_lossless(id: &str) -> bool {
-    lists::RENDERERS.iter().any(|(name, _)| *name == id) || matches!(id, "structured" | "dpkg" | "kubectl")
+    lists::RENDERERS.iter().any(|(name, _)| *name == id)
+        || matches!(id, "structured" | "dpkg" | "kubectl" | "git-branch" | "git-remote")
 }
 
 /// For output of a command without a filter: forms that can be told from the text alone and are shown without loss.

@@ -1,11 +1,26 @@
-//! `kubectl describe`: the padding behind labels goes, so do fields that only matter to the scheduler. Warnings stay
-//! whole, normal events become a count.
+//! `kubectl describe`: the padding behind labels goes, so do fields that every object has and whole documents in
+//! annotations. Warnings stay whole, normal events become a count.
 
 use crate::rtk::kit::{Draft, Level, Output, Verdict, What};
 
-/// Sections without a fact an agent acts on.
-const DROPPED: [&str; 5] =
-    ["Annotations:", "Tolerations:", "QoS Class:", "Node-Selectors:", "Managed Fields:"];
+/// Longest annotation that is shown.
+const MAX_ANNOTATION: usize = 120;
+
+/// Whether a line of a section says nothing an agent acts on: what the cluster gives every object, and documents
+/// that tools keep in annotations. What somebody chose stays: it may be why a pod is not scheduled.
+fn is_usual(section: &str, line: &str) -> bool {
+    let of = |name: &str| section.starts_with(name).then(|| line.strip_prefix(name).unwrap_or(line).trim());
+    if let Some(value) = of("Annotations:") {
+        return value == "<none>" || value.len() > MAX_ANNOTATION || value.starts_with(['{', '[', '}', ']']);
+    }
+    if let Some(value) = of("Tolerations:") {
+        return value == "<none>" || value.starts_with("node.kubernetes.io/");
+    }
+    if let Some(value) = of("Node-Selectors:") {
+        return value == "<none>";
+    }
+    section.starts_with("QoS Class:") || section.starts_with("Managed Fields:")
+}
 
 /// One or several described objects.
 pub(crate) fn render(out: &Output<'_>, draft: &mut Draft) -> Verdict {
@@ -23,9 +38,9 @@ pub(crate) fn render(out: &Output<'_>, draft: &mut Draft) -> Verdict {
         if !line.starts_with(' ') {
             section = line;
         }
-        let scheduling = DROPPED.iter().any(|d| section.starts_with(d)) && !line.trim().is_empty();
+        let usual = !line.trim().is_empty() && is_usual(section, line);
         let normal = section.starts_with("Events:") && line.trim_start().starts_with("Normal ");
-        if scheduling || normal {
+        if usual || normal {
             draft.drop(i, What::Lines);
         } else if section.starts_with("Events:") && line.trim_start().starts_with("---- ") {
             draft.noise(i);
@@ -75,7 +90,28 @@ mod tests {
         let shown = assemble(&out, &mut draft, &mut || None).text;
         assert_eq!(
             shown,
-            "Name: web\nNamespace: default\n[rtk: 2 lines omitted]\nStatus: Running\nContainers:\n app:\n  State: Waiting\n   Reason: CrashLoopBackOff\nEvents:\n Type Reason Age From Message\n[rtk: 2 lines omitted]\n Warning BackOff 1m kubelet Back-off restarting failed container\n"
+            "Name: web\nNamespace: default\nAnnotations: a/b: c\n        d/e: f\nStatus: Running\nContainers:\n app:\n  State: Waiting\n   Reason: CrashLoopBackOff\nEvents:\n Type Reason Age From Message\n[rtk: 2 lines omitted]\n Warning BackOff 1m kubelet Back-off restarting failed container\n"
+        );
+    }
+
+    #[test]
+    fn what_somebody_chose_stays() {
+        let text = format!(
+            "Name:             web\nNamespace:        default\nAnnotations:      example.com/last: {{\"a\": \"{}\"}}\n                  nginx.example.com/rewrite-target: /$1\nStatus:           Pending\nQoS Class:        Burstable\nNode-Selectors:   disktype=ssd\nTolerations:      gpu=true:NoSchedule\n                  node.kubernetes.io/not-ready:NoExecute op=Exists for 300s\n                  node.kubernetes.io/unreachable:NoExecute op=Exists for 300s\n",
+            "x".repeat(300)
+        );
+        let out = Output::new(&text, Level::Standard);
+        let mut draft = Draft::new(out.len());
+        assert_eq!(render(&out, &mut draft), Verdict::Done);
+        let shown = assemble(&out, &mut draft, &mut || None).text;
+        for part in
+            ["rewrite-target: /$1", "Node-Selectors: disktype=ssd", "gpu=true:NoSchedule", "Status: Pending"]
+        {
+            assert!(shown.contains(part), "{shown}");
+        }
+        assert!(
+            !shown.contains("xxx") && !shown.contains("unreachable") && shown.contains("lines omitted"),
+            "{shown}"
         );
     }
 }

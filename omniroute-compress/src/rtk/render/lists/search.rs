@@ -5,6 +5,9 @@ use crate::rtk::kit::{Draft, Level, Output, Verdict, What};
 /// Longest line that is shown whole, in characters, and what is shown of a longer one.
 const MAX_LINE: usize = 400;
 const WINDOW: usize = 200;
+/// What is shown of the beginning of such a line if the hit is further behind, and what stands before the hit then.
+const HEAD: usize = 90;
+const GAP: &str = " ... ";
 
 /// Groups hits of the form `path:line:text` by file; context lines `path-line-text` stay with their file.
 pub(crate) fn render(out: &Output<'_>, draft: &mut Draft) -> Verdict {
@@ -189,11 +192,12 @@ fn under_headings(out: &Output<'_>, draft: &mut Draft) -> Verdict {
         let body = |j: usize| number(j).and_then(|n| out.line(j).get(n..)).unwrap_or("");
         let blanks = |j: &usize| body(*j).len() - body(*j).trim_start_matches(' ').len();
         let indent = (i..end).filter(|j| !body(*j).trim().is_empty()).map(|j| blanks(&j)).min().unwrap_or(0);
-        for j in (i..end).filter(|_| indent > 0) {
-            if let (Some(label), Some(text)) =
-                (number(j).and_then(|n| out.line(j).get(..n)), body(j).get(indent..))
-            {
-                draft.replace(j, &format!("{label}{text}"));
+        for j in i..end {
+            let Some(label) = number(j).and_then(|n| out.line(j).get(..n)) else { continue };
+            let Some(text) = body(j).get(indent..) else { continue };
+            if indent > 0 || text.len() > MAX_LINE {
+                let line = format!("{label}{text}");
+                draft.replace(j, cut(out, &line).as_deref().unwrap_or(&line));
             }
         }
         i = end.max(i + 1);
@@ -224,19 +228,52 @@ fn cut(out: &Output<'_>, line: &str) -> Option<String> {
         .split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ' ' | '-'))
         .max_by_key(|p| p.len())
         .unwrap_or("");
-    let at = line.find(literal).filter(|_| literal.len() > 1).unwrap_or(0);
+    let hit = line.find(literal).filter(|_| literal.len() > 1).unwrap_or(0);
     let total = line.chars().count();
-    let before = line.get(..at).map_or(0, |s| s.chars().count());
-    let from = before.saturating_sub(WINDOW / 4);
-    // The label at the start is worth more than what stands right behind it.
-    let from = if from < WINDOW / 2 { 0 } else { from };
-    let part: String = line.chars().skip(from).take(WINDOW).collect();
-    let label: String = if from == 0 {
-        String::new()
-    } else {
-        line.chars().take_while(|c| c.is_ascii_digit() || *c == ':').take(10).collect()
+    let hit = line.get(..hit).map_or(0, |s| s.chars().count());
+    // Where the line begins is worth as much as what was searched for: both are shown.
+    let (head, rest) = match hit < WINDOW * 3 / 4 {
+        true => (between(line, 0, WINDOW), ""),
+        false => (between(line, 0, HEAD), between(line, hit - WINDOW / 5, WINDOW - HEAD)),
     };
-    Some(format!("{label}{part} [rtk: {} of {total} chars]", part.chars().count()))
+    let gap = if rest.is_empty() { "" } else { GAP };
+    let shown = head.chars().count() + rest.chars().count();
+    Some(format!("{head}{gap}{rest} [rtk: {shown} of {total} chars]"))
+}
+
+/// `count` characters from the character `from` on; a character and the marks on it are not torn apart.
+fn between(line: &str, from: usize, count: usize) -> &str {
+    let at = |n: usize| line.char_indices().nth(n).map_or(line.len(), |(at, _)| at);
+    let start = if from == 0 { 0 } else { whole(line, at(from)) };
+    let rest = line.get(start..).unwrap_or("");
+    let end = rest.char_indices().nth(count).map_or(line.len(), |(at, _)| whole(line, start + at));
+    line.get(start..end).unwrap_or("")
+}
+
+/// The next place from `at` on where no character is torn from its marks. What hangs together without end is cut
+/// somewhere.
+fn whole(line: &str, at: usize) -> usize {
+    let mut joined = line.get(..at).is_some_and(|before| before.ends_with(JOINER));
+    let mut end = at;
+    for c in line.get(at..).unwrap_or("").chars().take(MAX_JOINED) {
+        if !joined && !hangs_on(c) {
+            break;
+        }
+        joined = c == JOINER;
+        end += c.len_utf8();
+    }
+    end
+}
+
+/// Joins the characters around it.
+const JOINER: char = '\u{200d}';
+/// So many characters are looked at for the end of one that has marks.
+const MAX_JOINED: usize = 16;
+
+/// Whether a character belongs to the one before it.
+fn hangs_on(c: char) -> bool {
+    matches!(c, JOINER | '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{20d0}'..='\u{20ff}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0020}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -287,6 +324,29 @@ mod tests {
         }
         assert_eq!(hit("C:\\x\\a.cs:7:y").map(|h| h.path), Some("C:\\x\\a.cs"));
         assert_eq!(hit("grep: x: Is a directory"), None);
+    }
+
+    #[test]
+    fn long_lines_of_one_file_are_cut_and_begin_as_they_did() {
+        let line = |n: usize| format!("{n}:var a{n}={};needle({});\n", "b".repeat(500), "c".repeat(500));
+        let text: String = (10..20).map(line).collect();
+        let (_, shown) = run(&text, &["grep", "-n", "needle", "f.js"]);
+        for (n, line) in (10..20).zip(shown.lines()) {
+            let begins = line.starts_with(&format!("{n}:var a{n}=b"));
+            assert!(begins && line.contains("needle") && line.len() < 300, "{line}");
+        }
+        assert_eq!(run(&shown, &["grep", "-n", "needle", "f.js"]).1, shown);
+    }
+
+    #[test]
+    fn characters_are_not_torn() {
+        let line = "e\u{301}".repeat(300);
+        for from in 0..6 {
+            let part = between(&line, from, 7);
+            assert!(part.starts_with('e') && part.ends_with('\u{301}'), "{part:?}");
+        }
+        let joined = "\u{1f468}\u{200d}".repeat(100);
+        assert!(between(&joined, 3, 4).chars().count() < 40);
     }
 
     #[test]

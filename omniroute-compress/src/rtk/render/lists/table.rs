@@ -91,7 +91,11 @@ impl Table {
         if !same.is_empty() {
             let value = |c: &usize| {
                 let cell = body.first().and_then(|r| r.get(*c)).copied().unwrap_or("");
-                format!("{}={}", header.get(*c).copied().unwrap_or(""), shown(cell))
+                match header.get(*c).copied().unwrap_or("") {
+                    // A table without names: its first row says the same as the others.
+                    name if name == cell => shown(cell).to_owned(),
+                    name => format!("{name}={}", shown(cell)),
+                }
             };
             let list: Vec<String> = same.iter().map(value).collect();
             draft.insert(self.start, &format!("[rtk: same in all rows: {}]", list.join(", ")));

@@ -165,6 +165,12 @@ pub(crate) fn is_cause(line: &str) -> bool {
         || text.starts_with("note: ")
 }
 
+/// Whether tests follow: then their totals say that the build is done. A build behind the tests has no other word.
+fn leads_to_tests(out: &Output<'_>, finished: usize) -> bool {
+    let next = (finished + 1..out.len()).map(|i| out.line(i)).find(|l| !is_blank(l));
+    next.is_some_and(|l| is_target(l) || is_running(l))
+}
+
 /// Headings of binaries that are all right, and lists that repeat the names of the blocks.
 fn headings(out: &Output<'_>, draft: &mut Draft, shown: &HashSet<u64>) {
     let mut target = None;
@@ -173,7 +179,7 @@ fn headings(out: &Output<'_>, draft: &mut Draft, shown: &HashSet<u64>) {
         let line = out.line(i);
         if is_target(line) {
             target = Some(i);
-        } else if is_running(line) || line.starts_with("    Finished ") {
+        } else if is_running(line) || line.starts_with("    Finished ") && leads_to_tests(out, i) {
             draft.noise(i);
         } else if line.starts_with("test result: ok") {
             if let Some(at) = target.take() {
