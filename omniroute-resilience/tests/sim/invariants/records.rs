@@ -102,11 +102,13 @@ impl Watch {
         }
         if new.terminal != 0 && old.terminal == 0 {
             self.counts.terminal += 1;
-            if let Cause::Failure(_, kind, _) = cause
+            // Another account's failure may carry a report that waited for the store.
+            if let Cause::Failure(attempt, kind, _) = cause
                 && !matches!(
                     kind,
                     FailureKind::Banned | FailureKind::CreditsExhausted | FailureKind::Unauthorized
                 )
+                && (attempt.account == who || !self.paid(Who::Account(who)))
             {
                 self.broke("terminal", fact.at, say("ended without strong evidence"));
             }
