@@ -51,6 +51,7 @@ pub(super) fn paragraph(bytes: &[u8], range: Range<usize>, out: &mut Scan) {
         no_pair: 0,
         no_math: 0,
         line_dead: 0,
+        line_stop: 0,
     };
     walk.run(range.start);
 }
@@ -72,6 +73,8 @@ struct Walk<'b, 'o> {
     no_pair: u8,
     no_math: u8,
     line_dead: u8,
+    /// End of the line that was looked at last.
+    line_stop: usize,
 }
 
 impl Walk<'_, '_> {
@@ -91,7 +94,7 @@ impl Walk<'_, '_> {
                     at + 1
                 }
                 b'}' | b']' => self.close_bracket(b, at),
-                b'<' => self.to_line_end(at, b'>', DEAD_TAG, Kind::Markup).unwrap_or(at + 1),
+                b'<' => self.until_line_end(at, b'>', DEAD_TAG, Kind::Markup).unwrap_or(at + 1),
                 b'$' => self.dollar(at).unwrap_or_else(|| self.token(at)),
                 b'\\' => self.backslash(at).unwrap_or_else(|| self.token(at)),
                 0xC2 | 0xE2 | 0xE3 => self.pair(at).unwrap_or_else(|| self.token(at)),
@@ -99,6 +102,14 @@ impl Walk<'_, '_> {
                 _ => self.token(at),
             };
         }
+    }
+
+    /// End of the line that `at` is in; looked for once a line.
+    fn stop(&mut self, at: usize) -> usize {
+        if self.line_stop <= at {
+            self.line_stop = line_end(self.bytes, at);
+        }
+        self.line_stop
     }
 
     /// Records a span and drops what was found inside it.
@@ -174,7 +185,7 @@ impl Walk<'_, '_> {
         if !starts || self.line_dead & DEAD_QUOTE != 0 {
             return at + 1;
         }
-        let end = line_end(self.bytes, at);
+        let end = self.stop(at);
         let mut from = at + 1;
         while let Some(n) = memchr::memchr(b'\'', self.bytes.get(from..end).unwrap_or(&[])) {
             from += n + 1;
@@ -209,11 +220,11 @@ impl Walk<'_, '_> {
     }
 
     /// A part that ends at `close` on the same line.
-    fn to_line_end(&mut self, at: usize, close: u8, dead: u8, kind: Kind) -> Option<usize> {
+    fn until_line_end(&mut self, at: usize, close: u8, dead: u8, kind: Kind) -> Option<usize> {
         if self.line_dead & dead != 0 {
             return None;
         }
-        let end = line_end(self.bytes, at);
+        let end = self.stop(at);
         match memchr::memchr(close, self.bytes.get(at + 1..end)?) {
             Some(n) if n > 0 => {
                 self.span(at, at + n + 2, kind);
@@ -233,7 +244,7 @@ impl Walk<'_, '_> {
         }
         let next = *self.bytes.get(at + 1)?;
         let formula = !next.is_ascii_digit() && !next.is_ascii_whitespace() && next != b'{' && next != b'(';
-        formula.then(|| self.to_line_end(at, b'$', DEAD_DOLLAR, Kind::Math)).flatten()
+        formula.then(|| self.until_line_end(at, b'$', DEAD_DOLLAR, Kind::Math)).flatten()
     }
 
     fn backslash(&mut self, at: usize) -> Option<usize> {
@@ -242,7 +253,7 @@ impl Walk<'_, '_> {
             b'(' => self.block(at, b"\\(", b"\\)", 4),
             b'b' if self.bytes.get(at..)?.starts_with(b"\\begin{") => {
                 let end = self.block(at, b"\\begin{", b"\\end{", 8)?;
-                let close = memchr::memchr(b'}', self.bytes.get(end..line_end(self.bytes, end))?);
+                let close = memchr::memchr(b'}', self.bytes.get(end..self.stop(end))?);
                 let end = close.map_or(end, |n| end + n + 1);
                 self.span(at, end, Kind::Math);
                 Some(end)
