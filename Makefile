@@ -10,7 +10,7 @@ SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
 KEPT = -p omniroute-compress -p omniroute-gateway --features omniroute-compress/store-sqlite,omniroute-gateway/blobs
 
 .PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench estimator
-.PHONY: examples eval rtk-report resilience-report route-report wire-report fuzz bless new-engine new-filter
+.PHONY: examples eval rtk-report prose-report resilience-report route-report wire-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench       figures of compression on this machine"
 	@echo "make estimator   error of the token estimator against exact counts"
 	@echo "make eval        what plans save and keep on recorded sessions: tokens, money, needles, quotes, next steps"
+	@echo "make prose-report  what is removed of users' texts, by session and level"
 	@echo "make rtk-report  what the filters save and keep of the recorded outputs"
 	@echo "make catalog-check  the rules of the catalogue of providers and models"
 	@echo "make resilience-report  the fault scripts of the simulator on every store, full number"
@@ -110,6 +111,9 @@ eval:
 
 rtk-report:
 	$(CARGO) run --release -q -p omniroute-compress --example rtk_report
+
+prose-report:
+	$(CARGO) run --release -q -p omniroute-compress --example prose_report
 
 fuzz:
 	cd fuzz && for target in doc_parse wire_read sse_read ndjson_read rtk_output rtk_filter rtk_screen rtk_detect rtk_command rtk_diff; do $(CARGO) +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done

@@ -15,6 +15,7 @@ mod hash;
 
 mod layout;
 mod marker;
+pub mod mcp;
 mod memo;
 mod pipeline;
 mod plan;

@@ -22,7 +22,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Plans that only append.
-const PLANS: [&str; 3] = ["safe", "lite", "session-dedup"];
+const PLANS: [&str; 4] = ["safe", "lite", "session-dedup", "stacked"];
 /// Lengths tried of each session (the number of the fast run).
 const CUTS: usize = 25;
 

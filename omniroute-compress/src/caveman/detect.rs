@@ -71,27 +71,21 @@ pub fn detect(text: &str) -> Option<Language> {
 }
 
 /// The language of all paragraphs together.
-pub(super) fn of_text(text: &str, scan: &Scan, hashes: &[u64]) -> Option<Language> {
+fn of_text(text: &str, scan: &Scan, hashes: &[u64]) -> Option<Language> {
     let mut all = Counts::default();
-    for paragraph in &scan.paragraphs {
-        all.script(text.get(paragraph.bytes.clone()).unwrap_or(""));
-    }
-    all.words(hashes);
+    scan.paragraphs.iter().for_each(|paragraph| all.add(&Counts::of(text, hashes, paragraph)));
     all.certain()
 }
 
-/// The language of one paragraph: its own, or that of the text if it has too few words to tell.
-pub(super) fn of_paragraph(
-    text: &str,
-    _: &Scan,
-    hashes: &[u64],
-    paragraph: &Paragraph,
-    whole: Option<Language>,
-) -> Option<Language> {
-    let mut own = Counts::default();
-    own.script(text.get(paragraph.bytes.clone()).unwrap_or(""));
-    own.words(hashes.get(paragraph.words.clone()).unwrap_or(&[]));
-    own.certain().or_else(|| whole.filter(|language| own.is_likely(*language)))
+/// The language of each paragraph: its own, or that of the text if it has too few words to tell.
+pub(super) fn of_paragraphs(text: &str, scan: &Scan, hashes: &[u64]) -> Vec<Option<Language>> {
+    let mut all = Counts::default();
+    let own: Vec<Counts> =
+        scan.paragraphs.iter().map(|paragraph| Counts::of(text, hashes, paragraph)).collect();
+    own.iter().for_each(|counts| all.add(counts));
+    let whole = all.certain();
+    let language = |own: &Counts| own.certain().or_else(|| whole.filter(|language| own.is_likely(*language)));
+    own.iter().map(language).collect()
 }
 
 #[derive(Default)]
@@ -104,6 +98,21 @@ struct Counts {
 }
 
 impl Counts {
+    fn of(text: &str, hashes: &[u64], paragraph: &Paragraph) -> Counts {
+        let mut own = Counts::default();
+        own.script(text.get(paragraph.bytes.clone()).unwrap_or(""));
+        own.words(hashes.get(paragraph.words.clone()).unwrap_or(&[]));
+        own
+    }
+
+    fn add(&mut self, other: &Counts) {
+        self.words.iter_mut().zip(other.words).for_each(|(a, b)| *a += b);
+        self.latin = self.latin.saturating_add(other.latin);
+        self.kana += other.kana;
+        self.han += other.han;
+        self.other += other.other;
+    }
+
     /// Counts characters by script.
     fn script(&mut self, text: &str) {
         if text.is_ascii() {

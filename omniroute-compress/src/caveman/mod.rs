@@ -134,21 +134,16 @@ impl Condenser {
     fn round(&self, text: &str) -> Result<(Vec<Edit>, bool), &'static str> {
         let scan = protect::scan(text);
         let hashes = word::hashes(text, &scan.words);
-        let whole = match (self.pack, self.language) {
-            (Some(_), _) | (_, Some(_)) => None,
-            _ => detect::of_text(text, &scan, &hashes),
+        let found = match (self.pack, self.language) {
+            (None, None) => detect::of_paragraphs(text, &scan, &hashes),
+            _ => Vec::new(),
         };
         let mut edits = Vec::new();
         let mut certain = false;
         let mut said = Default::default();
-        for paragraph in &scan.paragraphs {
-            let pack = match (self.pack, self.language) {
-                (Some(pack), _) => Some(pack),
-                (None, Some(language)) => Some(packs::builtin(language)),
-                (None, None) => {
-                    detect::of_paragraph(text, &scan, &hashes, paragraph, whole).map(packs::builtin)
-                }
-            };
+        for (at, paragraph) in scan.paragraphs.iter().enumerate() {
+            let language = self.language.or_else(|| found.get(at).copied().flatten());
+            let pack = self.pack.or_else(|| language.map(packs::builtin));
             let Some(pack) = pack else { continue };
             certain = true;
             let before = edits.len();

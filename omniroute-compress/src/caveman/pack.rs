@@ -17,6 +17,8 @@ pub(super) const VERB: u16 = 1 << 8;
 pub(super) const STARTS: u16 = 1 << 9;
 pub(super) const NAMED: u16 = 1 << 10;
 pub(super) const FUNCTION: u16 = 1 << 11;
+/// Of a word in a text: a negation stands shortly before.
+pub(super) const NEGATED: u16 = 1 << 12;
 
 /// What is wrong with a pack, with the line and the rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -326,9 +328,13 @@ impl Pack {
     }
 
     /// The bits of a word, its endings and beginnings taken into account.
-    pub(super) fn bits_of(&self, hash: u64, word: &str) -> u16 {
+    pub(super) fn bits_of(&self, hash: u64, word: &[u8]) -> u16 {
         let bits = self.bits.get(&hash).copied().unwrap_or(0);
-        if word.bytes().any(|b| b == b'\'' || b == 0xE2) { bits | self.word_bits(word) } else { bits }
+        // Parts of words count only where there is an apostrophe.
+        if !word.iter().any(|b| matches!(b, b'\'' | 0xE2)) {
+            return bits;
+        }
+        bits | self.word_bits(std::str::from_utf8(word).unwrap_or(""))
     }
 
     fn word_bits(&self, word: &str) -> u16 {

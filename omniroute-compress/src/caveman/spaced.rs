@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Condenser;
 use super::class::{Class, Level, SAFE, Safety};
 use super::edit::Edit;
-use super::pack::{At, FUNCTION, NAMED, Next, Pack, Phrase, Rule, STARTS, VERB};
+use super::pack::{At, FUNCTION, NAMED, NEGATED, Next, Pack, Phrase, Rule, STARTS, VERB};
 use super::word;
 use crate::hash::{ByHash, hash};
 use crate::protect::{Kind, Paragraph, Scan, Word};
@@ -32,7 +32,9 @@ pub(super) fn edits(
 ) {
     let first = out.len();
     let repeats = condenser.allows("repeat", Class::Repeat, Level::Ultra);
-    let mut finder = Finder { place, condenser, floor: place.paragraph.bytes.start, blocked: 0 };
+    let bits = word_bits(place);
+    let floor = place.paragraph.bytes.start;
+    let mut finder = Finder { place, condenser, bits, floor, blocked: 0 };
     let mut at = place.paragraph.words.start;
     while at < place.paragraph.words.end {
         if repeats
@@ -56,9 +58,39 @@ pub(super) fn edits(
     debug_assert!(out.get(first..).unwrap_or(&[]).is_sorted_by_key(|e| e.start));
 }
 
+/// The bits of every word of a paragraph. A word is negated if a negation stands before it in the same sentence with at
+/// most two words in between, not counting those that rules might take out: what follows it is what it negates.
+fn word_bits(place: &Place<'_>) -> Vec<u16> {
+    let bytes = place.text.as_bytes();
+    let mut all = Vec::with_capacity(place.paragraph.words.len());
+    let (mut reach, mut end) = (0_u8, place.paragraph.bytes.start);
+    for at in place.paragraph.words.clone() {
+        let (Some(word), Some(hash)) = (place.scan.words.get(at), place.hashes.get(at)) else { break };
+        let (start, stop) = (word.start as usize, word.end as usize);
+        let mut bits = place.pack.bits_of(*hash, bytes.get(start..stop).unwrap_or(&[]));
+        if reach > 0 {
+            let gap = bytes.get(end..start).unwrap_or(&[]);
+            if gap.iter().any(|c| matches!(c, b'.' | b'!' | b'?' | b'\n')) {
+                reach = 0;
+            } else {
+                bits |= NEGATED;
+                reach -= u8::from(bits & STARTS == 0);
+            }
+        }
+        if bits & Safety::Negation.bit() != 0 {
+            reach = 3;
+        }
+        end = stop;
+        all.push(bits);
+    }
+    all
+}
+
 struct Finder<'p, 'a> {
     place: &'a Place<'p>,
     condenser: &'a Condenser,
+    /// What is known of each word of the paragraph.
+    bits: Vec<u16>,
     /// End of the last edit.
     floor: usize,
     /// Words before this one belong to a phrase that must stay.
@@ -75,8 +107,8 @@ impl Finder<'_, '_> {
     }
 
     fn bits(&self, at: usize) -> u16 {
-        let hash = self.place.hashes.get(at).copied().unwrap_or(0);
-        self.place.pack.bits_of(hash, self.text(at))
+        let at = at.checked_sub(self.place.paragraph.words.start);
+        at.and_then(|at| self.bits.get(at)).copied().unwrap_or(0)
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
@@ -105,7 +137,7 @@ impl Finder<'_, '_> {
     fn at(&mut self, at: usize) -> Option<(Vec<Edit>, usize)> {
         let pack = self.place.pack;
         let hash = *self.place.hashes.get(at)?;
-        if at < self.blocked || pack.bits.get(&hash).is_none_or(|bits| bits & STARTS == 0) {
+        if at < self.blocked || self.bits(at) & STARTS == 0 {
             return None;
         }
         for phrase in pack.phrases.get(&hash)? {
@@ -189,7 +221,7 @@ impl Finder<'_, '_> {
         }
         let before = self.neighbour_before(at);
         let after = self.joined(last).then_some(last + 1);
-        if self.is_negated(at) {
+        if self.bits(at) & NEGATED != 0 {
             return false;
         }
         let listed = |list: &[String], n: Option<usize>| {
@@ -239,25 +271,6 @@ impl Finder<'_, '_> {
     /// An intensifier goes only before an ordinary word.
     fn intensifier(&self, after: Option<usize>) -> bool {
         after.is_some_and(|n| self.is_content(n) && self.bits(n) & FUNCTION == 0)
-    }
-
-    /// Whether a negation stands a few words before in the same sentence: what follows it is what it negates.
-    fn is_negated(&self, at: usize) -> bool {
-        for n in (at.saturating_sub(64)..at).rev() {
-            // Three words, and any number of those that rules might take out.
-            if n + 3 < at && self.bits(n + 1) & STARTS == 0 {
-                return false;
-            }
-            let (Some(a), Some(b)) = (self.word(n), self.word(n + 1)) else { return false };
-            let gap = self.place.text.as_bytes().get(a.end as usize..b.start as usize).unwrap_or(&[]);
-            if gap.iter().any(|c| matches!(c, b'.' | b'!' | b'?' | b'\n')) {
-                return false;
-            }
-            if self.bits(n) & Safety::Negation.bit() != 0 {
-                return true;
-            }
-        }
-        false
     }
 
     /// The kind of the span that ends one blank before `start`.

@@ -51,6 +51,7 @@ pub(super) fn paragraph(bytes: &[u8], range: Range<usize>, out: &mut Scan) {
         no_pair: 0,
         no_math: 0,
         line_dead: 0,
+        line_stop: 0,
     };
     walk.run(range.start);
 }
@@ -72,6 +73,8 @@ struct Walk<'b, 'o> {
     no_pair: u8,
     no_math: u8,
     line_dead: u8,
+    /// End of the line that was looked at last.
+    line_stop: usize,
 }
 
 impl Walk<'_, '_> {
@@ -99,6 +102,14 @@ impl Walk<'_, '_> {
                 _ => self.token(at),
             };
         }
+    }
+
+    /// End of the line that `at` is in; looked for once a line.
+    fn stop(&mut self, at: usize) -> usize {
+        if self.line_stop <= at {
+            self.line_stop = line_end(self.bytes, at);
+        }
+        self.line_stop
     }
 
     /// Records a span and drops what was found inside it.
@@ -174,7 +185,7 @@ impl Walk<'_, '_> {
         if !starts || self.line_dead & DEAD_QUOTE != 0 {
             return at + 1;
         }
-        let end = line_end(self.bytes, at);
+        let end = self.stop(at);
         let mut from = at + 1;
         while let Some(n) = memchr::memchr(b'\'', self.bytes.get(from..end).unwrap_or(&[])) {
             from += n + 1;
@@ -213,7 +224,7 @@ impl Walk<'_, '_> {
         if self.line_dead & dead != 0 {
             return None;
         }
-        let end = line_end(self.bytes, at);
+        let end = self.stop(at);
         match memchr::memchr(close, self.bytes.get(at + 1..end)?) {
             Some(n) if n > 0 => {
                 self.span(at, at + n + 2, kind);
@@ -242,7 +253,7 @@ impl Walk<'_, '_> {
             b'(' => self.block(at, b"\\(", b"\\)", 4),
             b'b' if self.bytes.get(at..)?.starts_with(b"\\begin{") => {
                 let end = self.block(at, b"\\begin{", b"\\end{", 8)?;
-                let close = memchr::memchr(b'}', self.bytes.get(end..line_end(self.bytes, end))?);
+                let close = memchr::memchr(b'}', self.bytes.get(end..self.stop(end))?);
                 let end = close.map_or(end, |n| end + n + 1);
                 self.span(at, end, Kind::Math);
                 Some(end)

@@ -1,0 +1,121 @@
+//! How much shorter the condenser makes what users say, for each session and level.
+//!
+//! `cargo run --release -p omniroute-compress --example prose_report [FILE...]`; without files the sessions of the
+//! folder that OMNIROUTE_DATA names, and the project's own.
+#![expect(clippy::print_stdout, reason = "a report prints its table")]
+
+use std::path::{Path, PathBuf};
+
+use omniroute_compress::caveman::{Condenser, Level};
+use serde_json::Value;
+
+/// Texts from which on the engine `caveman` acts, in characters.
+const ENGINE: usize = 400;
+
+fn main() {
+    let mut files: Vec<PathBuf> = std::env::args().skip(1).map(PathBuf::from).collect();
+    if files.is_empty() {
+        files.extend(sessions(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions")));
+        if let Some(data) = std::env::var_os("OMNIROUTE_DATA") {
+            for folder in ["sessions", "dev-sessions"] {
+                files.extend(sessions(&Path::new(&data).join(folder)));
+            }
+        }
+    }
+    println!("| session | texts | characters | lite % | full % | ultra % | plan `standard` % |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let mut all = Sums::default();
+    for file in files {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let Ok(value) = serde_json::from_str::<Value>(&text) else { continue };
+        let mut texts = Vec::new();
+        collect(&value, false, &mut texts);
+        let sums = Sums::of(&texts);
+        if sums.texts > 0 {
+            let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            sums.print(&name);
+            all.add(&sums);
+        }
+    }
+    all.print("all");
+}
+
+/// The JSON files of a folder, sorted.
+fn sessions(folder: &Path) -> Vec<PathBuf> {
+    let Ok(list) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = list.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "json"));
+    files.sort();
+    files
+}
+
+#[derive(Default)]
+struct Sums {
+    texts: usize,
+    chars: usize,
+    /// Characters left at each level, and by the engine at level full.
+    left: [usize; 4],
+}
+
+impl Sums {
+    fn of(texts: &[String]) -> Sums {
+        let mut sums = Sums::default();
+        for text in texts {
+            let chars = text.chars().count();
+            sums.texts += 1;
+            sums.chars += chars;
+            let mut full = chars;
+            for (left, level) in sums.left.iter_mut().zip(Level::ALL) {
+                let now = Condenser::new(level).condense(text).text.chars().count();
+                *left += now;
+                if level == Level::Full {
+                    full = now;
+                }
+            }
+            // The engine leaves short texts and small gains.
+            let gain = chars - full;
+            let acts = chars >= ENGINE && (gain * 20 >= chars || gain >= 160);
+            if let Some(left) = sums.left.last_mut() {
+                *left += if acts { full } else { chars };
+            }
+        }
+        sums
+    }
+
+    fn add(&mut self, other: &Sums) {
+        self.texts += other.texts;
+        self.chars += other.chars;
+        self.left.iter_mut().zip(other.left).for_each(|(a, b)| *a += b);
+    }
+
+    fn print(&self, name: &str) {
+        let share = |left: usize| 100.0 - 100.0 * left as f64 / self.chars.max(1) as f64;
+        let [lite, full, ultra, plan] = self.left.map(share);
+        println!(
+            "| {name} | {} | {} | {lite:.1} | {full:.1} | {ultra:.1} | {plan:.1} |",
+            self.texts, self.chars
+        );
+    }
+}
+
+/// The texts of user turns on every wire; results of tools are none.
+fn collect(value: &Value, user: bool, out: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|v| collect(v, user, out)),
+        Value::Object(members) => {
+            let user = members.get("role").map_or(user, |role| role == "user");
+            if members.get("type").is_some_and(|kind| kind == "tool_result") {
+                return;
+            }
+            for (key, member) in members {
+                match member {
+                    Value::String(text) if user && (key == "content" || key == "text") => {
+                        out.push(text.clone())
+                    }
+                    other => collect(other, user, out),
+                }
+            }
+        }
+        _ => {}
+    }
+}
