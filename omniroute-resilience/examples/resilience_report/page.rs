@@ -113,6 +113,13 @@ impl Kept {
         let broken: u64 = row.iter().map(|run| run.broken).sum();
         let missed = row.iter().filter(|run| !run.missed.is_empty()).count();
         let ran = row.len() as u64;
+        if row.is_empty() {
+            let line = format!(
+                "| {} {} | {store} | 0 of {seeds} | - | - | - | - | - | - | - | - |",
+                script.id, script.title
+            );
+            return (line, Vec::new());
+        }
         let ran = if ran < seeds { format!("{ran} of {seeds}") } else { ran.to_string() };
         let line = format!(
             "| {} {} | {store} | {ran} | {} | {} | {} ({}) | {} | {} | {} | {broken} | {missed} |",
@@ -133,7 +140,7 @@ impl Kept {
             .into_iter()
             .chain(first(|run| &run.missed))
             .map(|(seed, text)| format!("seed {seed}: {text}"))
-            .chain(summary.missed(&script.figures).into_iter().filter(|_| !row.is_empty()))
+            .chain(summary.missed(&script.figures))
             .map(|text| format!("- {} {store} {text}", script.id))
             .collect();
         (line, notes)
