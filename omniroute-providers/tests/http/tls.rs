@@ -64,7 +64,8 @@ fn certificates_are_checked() {
     let start =
         || Command::new("python3").arg("-c").arg(SERVER).arg(&folder).stdout(Stdio::piped()).spawn().ok();
     let Some(child) = certificate(&folder).and_then(|()| start()) else {
-        println!("skipped: needs openssl and python3");
+        assert!(std::env::var_os("CI").is_none(), "needs openssl and python3");
+        println!("1 test skipped: needs openssl and python3");
         return;
     };
     let mut server = Server(child);
