@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::{Either, select};
 use omniroute_core::hub::{Assembler, Event, StreamItem, WriteContext, replay};
-use omniroute_core::wire::Wire;
+use omniroute_core::wire::{ToolNames, Wire};
 use omniroute_core::{
     CallContext, ChatBody, ChatRequest, Clock, Doc, EventStream, Failure, FailureKind, Mono, Permit, Phase,
     Scope, Target,
@@ -119,6 +119,7 @@ impl Job {
         let called = within(&*env.clock, limit, provider.chat(request, cx)).await;
         let response = called.ok_or_else(late)??;
         books.limits = response.limits;
+        let names = response.names;
         for note in &response.notes {
             self.receipt.note(note.code);
         }
@@ -127,6 +128,7 @@ impl Job {
             client: self.client,
             context: &context,
             tool_tail: self.tool_tail,
+            names: &names,
             text: errand.text,
             strict,
         };
@@ -139,7 +141,7 @@ impl Job {
             }
             (ChatBody::Whole(doc), true) => {
                 check(&doc, from, lens)?;
-                let ready = self.replayed(&doc, from)?;
+                let ready = self.replayed(&doc, from, &names)?;
                 let items = EventStream::new(futures::stream::empty());
                 Ok(Ready::Stream { ready, items, from: self.client })
             }
@@ -166,8 +168,9 @@ impl Job {
     }
 
     /// A whole answer as the stream that was asked for.
-    fn replayed(&self, doc: &Doc, from: Wire) -> Result<Vec<StreamItem>, Failure> {
-        let read = from.read_reply(doc).map_err(|error| untold(&error))?;
+    fn replayed(&self, doc: &Doc, from: Wire, names: &ToolNames) -> Result<Vec<StreamItem>, Failure> {
+        let mut read = from.read_reply(doc).map_err(|error| untold(&error))?;
+        names.restore(&mut read.value);
         let context = self.write_context();
         let Some(mut writer) = self.client.stream_writer(&context) else {
             return Err(untold(&self.client.cannot("write streams")));

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use omniroute_core::hub::{Arguments, Delta, ErrorBody, Event, Part, PartKind, Reply, Usage, WriteContext};
-use omniroute_core::wire::{self, Wire, WireError};
+use omniroute_core::wire::{self, ToolNames, Wire, WireError};
 use omniroute_core::{Doc, Evidence, Failure, FailureKind, Phase, Scope};
 
 use super::stream::empty;
@@ -27,6 +27,8 @@ pub(super) struct Lens<'a> {
     pub(super) context: &'a WriteContext,
     /// The request ends with the result of a tool: then saying nothing can be right.
     pub(super) tool_tail: bool,
+    /// What tools are called at the target, if not what the client calls them.
+    pub(super) names: &'a ToolNames,
     /// What was said is wanted as text.
     pub(super) text: bool,
     /// Calls whose arguments nobody can read are not taken; the second time they are.
@@ -39,7 +41,7 @@ pub(super) struct Lens<'a> {
 /// If it is no answer: an error in a success, nothing said, not readable.
 pub(super) fn check(doc: &Doc, from: Wire, lens: Lens<'_>) -> Result<Checked, Failure> {
     let same = from == lens.client;
-    let read = match from.read_reply(doc) {
+    let mut read = match from.read_reply(doc) {
         Ok(read) => read,
         Err(WireError::Unsupported { .. }) if same => {
             let body = doc.bytes().clone();
@@ -60,6 +62,7 @@ pub(super) fn check(doc: &Doc, from: Wire, lens: Lens<'_>) -> Result<Checked, Fa
         Err(WireError::Vendor(error)) => return Err(of_error(&error, Phase::BodyComplete)),
         Err(error) => return Err(bad("bad_json", Scope::Provider, &error.to_string())),
     };
+    lens.names.restore(&mut read.value);
     let mut notes: Vec<&'static str> = read.notes.iter().map(|note| note.code).collect();
     let checked = whole(&read.value, lens, &mut notes)?;
     if same {

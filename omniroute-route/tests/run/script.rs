@@ -27,6 +27,9 @@ pub enum Step {
     Answer,
     /// Answers with this body.
     Whole(String),
+    /// Calls the client's tool of this name by the name it was sent, as Anthropic writes it; the whole answer even if a
+    /// stream was asked for.
+    Calls(&'static str),
     /// Answers with these pieces.
     Stream(Vec<Piece>),
     /// Fails before there is an answer.
@@ -106,10 +109,19 @@ impl Provider for Scripted {
             Step::Answer if stream => ChatBody::Stream(self.items(text_stream(self.wire, &self.name), open)),
             Step::Answer => ChatBody::Whole(Doc::parse(text_reply(self.wire, &self.name)).unwrap()),
             Step::Whole(body) => ChatBody::Whole(Doc::parse(body).unwrap()),
+            Step::Calls(tool) => {
+                let sent = written.names.sent(tool).unwrap();
+                let call = format!(r#"{{"type":"tool_use","id":"t1","name":"{sent}","input":{{}}}}"#);
+                let body = text_reply(wire::ANTHROPIC, "go").replace("end_turn", "tool_use");
+                let body = body.replace("}],", &format!("}},{call}],"));
+                ChatBody::Whole(Doc::parse(body).unwrap())
+            }
             Step::Stream(pieces) => ChatBody::Stream(self.items(pieces, open)),
             Step::After(..) => unreachable!(),
         };
-        Ok(ChatResponse::new(self.wire, body))
+        let mut response = ChatResponse::new(self.wire, body);
+        response.names = written.names;
+        Ok(response)
     }
 }
 

@@ -128,6 +128,24 @@ fn the_answer_is_in_the_clients_wire() {
 }
 
 #[test]
+fn a_tool_is_called_by_the_name_that_the_client_knows() {
+    for stream in [false, true] {
+        let world = world()
+            .speaking("a/1", wire::ANTHROPIC, 100_000, vec![Step::Calls("mcp:files/read")])
+            .with("b/1", vec![])
+            .build();
+        let body = format!(
+            r#"{{"model":"daily","stream":{stream},"messages":[{{"role":"user","content":"x"}}],"tools":[{{"type":"function","function":{{"name":"mcp:files/read","parameters":{{"type":"object"}}}}}}]}}"#
+        );
+        let (text, receipt) = world.said(ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap());
+        assert_eq!(tried(&receipt), "a/1", "{text}");
+        let sent = world.of("a/1").seen.lock().unwrap()[0].body.clone();
+        assert!(!sent.contains("mcp:files/read"), "the target does not take such a name: {sent}");
+        assert!(text.contains(r#""name":"mcp:files/read""#), "{text}");
+    }
+}
+
+#[test]
 fn errors_speak_the_clients_wire_and_say_when() {
     let mut limited = http(K::RateLimited, Scope::Connection, 429);
     limited.retry_at = Some(omniroute_core::UnixMs(1_700_000_090_000));
