@@ -125,6 +125,7 @@ fuzz:
 
 bless:
 	BLESS=1 $(CARGO) test -q --workspace
+	BLESS=1 $(CARGO) test -q --workspace $(FULL)
 
 new-engine:
 	@test -n "$(NAME)" || { echo "say NAME=the-name"; exit 2; }
