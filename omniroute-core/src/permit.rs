@@ -168,7 +168,8 @@ impl Permit {
 
     /// The first valid content (or the whole body) has arrived. A second call does nothing.
     pub fn first_content(&self) -> BoxFuture<'static, ()> {
-        Arc::clone(&self.sink).first_content()
+        let sink = Arc::clone(&self.sink);
+        Box::pin(async move { sink.first_content().await }) // nothing happens before it is awaited
     }
 
     /// Drives due upkeep; streams call it on every poll. Never blocks, costs nothing when nothing is due.
@@ -188,7 +189,8 @@ impl Permit {
     /// # Errors
     /// A local failure: the attempt must not be sent.
     pub fn check(&self) -> BoxFuture<'static, Result<(), Failure>> {
-        Arc::clone(&self.sink).check()
+        let sink = Arc::clone(&self.sink);
+        Box::pin(async move { sink.check().await })
     }
 
     /// Ends the attempt. The outcome is taken at once; awaiting sees it through. If the future is dropped,
