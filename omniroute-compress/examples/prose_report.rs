@@ -7,10 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use omniroute_compress::caveman::{Condenser, Level};
-use serde_json::Value;
-
-/// Texts from which on the engine `caveman` acts, in characters.
-const ENGINE: usize = 400;
+use omniroute_compress::{Compress, MemoLimits};
+use omniroute_core::{Moment, wire};
+use serde_json::{Value, json};
 
 fn main() {
     let mut files: Vec<PathBuf> = std::env::args().skip(1).map(PathBuf::from).collect();
@@ -22,6 +21,8 @@ fn main() {
             }
         }
     }
+    let standard = Compress::builder().plan("standard").memo(MemoLimits::none()).build();
+    let standard = standard.expect("the plan is built in");
     println!("| session | texts | characters | lite % | full % | ultra % | plan `standard` % |");
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
     let mut all = Sums::default();
@@ -30,7 +31,7 @@ fn main() {
         let Ok(value) = serde_json::from_str::<Value>(&text) else { continue };
         let mut texts = Vec::new();
         collect(&value, false, &mut texts);
-        let sums = Sums::of(&texts);
+        let sums = Sums::of(&texts, &standard);
         if sums.texts > 0 {
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             sums.print(&name);
@@ -53,31 +54,21 @@ fn sessions(folder: &Path) -> Vec<PathBuf> {
 struct Sums {
     texts: usize,
     chars: usize,
-    /// Characters left at each level, and by the engine at level full.
+    /// Characters left at each level, and by the plan `standard`.
     left: [usize; 4],
 }
 
 impl Sums {
-    fn of(texts: &[String]) -> Sums {
+    fn of(texts: &[String], standard: &Compress) -> Sums {
         let mut sums = Sums::default();
         for text in texts {
             let chars = text.chars().count();
             sums.texts += 1;
             sums.chars += chars;
-            let mut full = chars;
-            for (left, level) in sums.left.iter_mut().zip(Level::ALL) {
-                let now = Condenser::new(level).condense(text).text.chars().count();
-                *left += now;
-                if level == Level::Full {
-                    full = now;
-                }
-            }
-            // The engine leaves short texts and small gains.
-            let gain = chars - full;
-            let acts = chars >= ENGINE && (gain * 20 >= chars || gain >= 160);
-            if let Some(left) = sums.left.last_mut() {
-                *left += if acts { full } else { chars };
-            }
+            let [lite, full, ultra] =
+                Level::ALL.map(|level| Condenser::new(level).condense(text).text.chars().count());
+            let now = [lite, full, ultra, sent(standard, text)];
+            sums.left.iter_mut().zip(now).for_each(|(left, now)| *left += now);
         }
         sums
     }
@@ -96,6 +87,14 @@ impl Sums {
             self.texts, self.chars
         );
     }
+}
+
+/// Characters of what is sent of a user's text.
+fn sent(plan: &Compress, text: &str) -> usize {
+    let body = json!({"messages": [{"role": "user", "content": text}]}).to_string();
+    let out = plan.compress_body(Some(wire::OPENAI_CHAT), body, Moment::default()).expect("is a request");
+    let body: Value = serde_json::from_slice(&out.body).expect("stays JSON");
+    body.pointer("/messages/0/content").and_then(Value::as_str).map_or(0, |text| text.chars().count())
 }
 
 /// The texts of user turns on every wire; results of tools are none.

@@ -7,6 +7,9 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use crate::hash::{ByHash, hash};
 use crate::marker;
@@ -122,24 +125,26 @@ fn keepers(lines: &[&str]) -> Vec<bool> {
     lines.iter().map(&mut one).collect()
 }
 
-const TELLING: [&str; 11] = [
-    "error",
-    "fail",
-    "fatal",
-    "panic",
-    "exception",
-    "traceback",
-    "warning",
-    "denied",
-    "refused",
-    "missing",
-    "conflict",
-];
+static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let words = [
+        "error",
+        "fail",
+        "fatal",
+        "panic",
+        "exception",
+        "traceback",
+        "warning",
+        "denied",
+        "refused",
+        "missing",
+        "conflict",
+    ];
+    AhoCorasick::builder().ascii_case_insensitive(true).build(words).expect("eleven short words")
+});
 
 /// Whether a line speaks of trouble.
 pub(crate) fn is_telling(line: &str) -> bool {
-    let lower = line.to_ascii_lowercase();
-    TELLING.iter().any(|word| lower.contains(word))
+    TELLING.is_match(line)
 }
 
 /// Whether a line holds something an agent acts on.

@@ -1,25 +1,30 @@
 //! The compressor: built once, shared by all calls.
 
+mod builder;
+mod options;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use omniroute_core::{
-    BlobStore, ChatRequest, CompressReceipt, CompressionEngine, Compressor, DEFAULT_MAX_BYTES, Diagnostic,
-    Doc, DocError, Estimator, MemoryBlobs, Moment, Principal, SessionId, Skip, Tokenizer, wire,
+    BlobStore, ChatRequest, CompressReceipt, CompressionEngine, Compressor, Diagnostic, Doc, DocError,
+    Estimator, Moment, Principal, SessionId, Skip, Tokenizer, wire,
 };
 
 use crate::ccr::{self, Answer, Ask, RetrieveError};
-use crate::config::{ConfigErrors, Step};
+use crate::config::ConfigErrors;
 use crate::cost::{CachePolicy, Prices};
 use crate::entry::Parts;
 use crate::memo::{Memo, MemoLimits};
 use crate::pipeline::{Limit, Pipeline};
 use crate::plan::{Plan, Steps};
 use crate::rewrite::Rewrite;
-use crate::rtk::FilterSet;
-use crate::sessions::{MemorySessions, SessionStore};
+use crate::sessions::SessionStore;
+
+pub use builder::CompressBuilder;
+pub use options::CallOptions;
 
 /// A body that is ready to be sent, and the record of what was done.
 #[derive(Clone)]
@@ -296,217 +301,4 @@ fn skipped(steps: &Steps, bytes: u64, skip: Skip) -> CompressReceipt {
     receipt.bytes_before = bytes;
     receipt.bytes_after = bytes;
     receipt
-}
-
-/// What a caller knows about one request.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CallOptions {
-    /// Whether the provider's prompt cache is cold for this session. None: the times of the requests decide.
-    pub cold: Option<bool>,
-    /// Tokens that the request may have. A longer one has old results cut to [`CallOptions::target`].
-    pub limit: Option<u64>,
-    /// Tokens that are aimed at where the limit is passed; the limit itself if nothing is said.
-    pub target: Option<u64>,
-    /// The caller can only change texts in place: no note is added and nothing is left out that needs one.
-    pub texts_only: bool,
-}
-
-impl CallOptions {
-    /// Says whether the provider's cache is cold.
-    #[must_use]
-    pub fn cold(mut self, cold: bool) -> Self {
-        self.cold = Some(cold);
-        self
-    }
-
-    /// The model's context window without room for the answer, in tokens. A request over it is cut to 85 % of it, so
-    /// that the next turns fit, too, without another cut.
-    #[must_use]
-    pub fn context_limit(mut self, tokens: u64) -> Self {
-        (self.limit, self.target) = (Some(tokens), Some(tokens.saturating_mul(85) / 100));
-        self
-    }
-
-    /// Cuts old results until the request has at most this many tokens, as far as that is possible.
-    #[must_use]
-    pub fn target_tokens(mut self, tokens: u64) -> Self {
-        (self.limit, self.target) = (Some(tokens), Some(tokens));
-        self
-    }
-
-    /// Says that the caller can only change texts in place.
-    #[must_use]
-    pub fn texts_only(mut self, on: bool) -> Self {
-        self.texts_only = on;
-        self
-    }
-}
-
-/// Settings of a compressor.
-#[derive(Debug, Clone, Default)]
-pub struct CompressBuilder {
-    plan: Option<String>,
-    steps: Option<Vec<Step>>,
-    engines: Vec<Arc<dyn CompressionEngine>>,
-    tokenizer: Option<Arc<dyn Tokenizer>>,
-    blobs: Option<Arc<dyn BlobStore>>,
-    parts: Parts,
-    memo: MemoLimits,
-    sessions: Option<Arc<dyn SessionStore>>,
-    without_retrieval: bool,
-    lossless_only: bool,
-    rewrite: Rewrite,
-    prices: Option<Prices>,
-    cache: Option<CachePolicy>,
-    strict: bool,
-    max_bytes: Option<usize>,
-}
-
-impl CompressBuilder {
-    /// A plan by name, or engines separated by commas; default `"safe"`.
-    #[must_use]
-    pub fn plan(mut self, plan: impl Into<String>) -> Self {
-        self.plan = Some(plan.into());
-        self
-    }
-
-    /// A plan of one's own, with settings; wins over [`CompressBuilder::plan`].
-    #[must_use]
-    pub fn steps(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
-        self.steps = Some(steps.into_iter().collect());
-        self
-    }
-
-    /// An engine of one's own, to be named in [`CompressBuilder::steps`] or in a plan by its id. Wins over a
-    /// built-in engine of the same id.
-    #[must_use]
-    pub fn engine(mut self, engine: Arc<dyn CompressionEngine>) -> Self {
-        self.engines.push(engine);
-        self
-    }
-
-    /// A token counter; by default an estimator for the model that the request names.
-    #[must_use]
-    pub fn tokenizer(mut self, tokenizer: Arc<dyn Tokenizer>) -> Self {
-        self.tokenizer = Some(tokenizer);
-        self
-    }
-
-    /// Where recoverable engines keep originals; by default in memory.
-    #[must_use]
-    pub fn blobs(mut self, blobs: Arc<dyn BlobStore>) -> Self {
-        self.blobs = Some(blobs);
-        self
-    }
-
-    /// Filters for command output besides the built-in ones, see [`FilterSet`].
-    #[must_use]
-    pub fn filters(mut self, filters: impl Into<Arc<FilterSet>>) -> Self {
-        self.parts.filters = filters.into();
-        self
-    }
-
-    /// Bounds of what is remembered between calls.
-    #[must_use]
-    pub fn memo(mut self, limits: MemoLimits) -> Self {
-        self.memo = limits;
-        self
-    }
-
-    /// Where is remembered what was decided once for a session; by default in memory.
-    #[must_use]
-    pub fn sessions(mut self, sessions: Arc<dyn SessionStore>) -> Self {
-        self.sessions = Some(sessions);
-        self
-    }
-
-    /// Whether texts may be left out that the model can fetch with the retrieval tool, where the request's own
-    /// tools have it ([`ccr::TOOL`]); default yes. A note about it is added to the system text then.
-    #[must_use]
-    pub fn retrieval(mut self, on: bool) -> Self {
-        self.without_retrieval = !on;
-        self
-    }
-
-    /// When older turns may be rewritten; default [`Rewrite::ColdOnly`], which needs the times of the requests.
-    #[must_use]
-    pub fn rewrite(mut self, rewrite: Rewrite) -> Self {
-        self.rewrite = rewrite;
-        self
-    }
-
-    /// Prices for forecasts; by default those of the request's model, if it is known.
-    #[must_use]
-    pub fn prices(mut self, prices: Prices) -> Self {
-        self.prices = Some(prices);
-        self
-    }
-
-    /// Rules of the provider's prompt cache; by default those of the wire's vendor.
-    #[must_use]
-    pub fn cache(mut self, cache: CachePolicy) -> Self {
-        self.cache = Some(cache);
-        self
-    }
-
-    /// Whether only that may be taken out which can be computed back from the request that is sent; default no.
-    /// [`expand`](crate::expand()) then gives the very body that came.
-    #[must_use]
-    pub fn lossless_only(mut self, on: bool) -> Self {
-        self.lossless_only = on;
-        self
-    }
-
-    /// Whether a body that cannot be read is an error instead of coming back unchanged; default no.
-    #[must_use]
-    pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
-        self
-    }
-
-    /// Largest body that is worked on, in bytes; default 16 MiB.
-    #[must_use]
-    pub fn max_body_bytes(mut self, bytes: usize) -> Self {
-        self.max_bytes = Some(bytes);
-        self
-    }
-
-    /// Checks everything and makes the engines.
-    ///
-    /// # Errors
-    /// [`CompressError::Config`] with every mistake.
-    pub fn build(self) -> Result<Compress, CompressError> {
-        let own = |name: &str| self.engines.iter().any(|e| e.info().id == name);
-        let plan = match (self.steps, &self.plan) {
-            (Some(steps), _) => Plan::of(steps),
-            // A list may name engines of the caller, which only this builder knows.
-            (None, Some(text)) if text.split(',').any(|n| own(n.trim())) => {
-                Plan::of(text.split(',').map(|n| Step::new(n.trim())))
-            }
-            (None, Some(text)) => Plan::parse(text)?,
-            (None, None) => Plan::default(),
-        };
-        let steps = plan.build(&self.engines, &self.parts)?.lossless_only(self.lossless_only);
-        let steps = Arc::new(steps);
-        Ok(Compress {
-            inner: Arc::new(Inner {
-                steps,
-                engines: self.engines,
-                parts: self.parts,
-                profiles: Mutex::default(),
-                tokenizer: self.tokenizer,
-                blobs: self.blobs.unwrap_or_else(|| Arc::new(MemoryBlobs::default())),
-                memo: Memo::new(self.memo),
-                sessions: self.sessions.unwrap_or_else(|| Arc::new(MemorySessions::default())),
-                retrieval: !self.without_retrieval,
-                lossless_only: self.lossless_only,
-                rewrite: self.rewrite,
-                prices: self.prices,
-                cache: self.cache,
-                strict: self.strict,
-                max_bytes: self.max_bytes.unwrap_or(DEFAULT_MAX_BYTES),
-            }),
-        })
-    }
 }

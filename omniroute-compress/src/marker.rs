@@ -9,13 +9,22 @@
 //! [CCR retrieve hash=<24 hex digits> chars=<n>]
 //! [ionizer: kept <k>/<n> rows; ...]
 //! [omitted: <n> lines, ...]
+//! [older read of <path>, <n> lines: superseded by a later read below]
 //! [summary of <n> earlier messages: ...]
 //! [rtk: ...]
 //! ```
 
 /// How marker lines start, apart from `[<n> rows] `.
-const STARTS: [&[u8]; 7] =
-    [b"unchanged: ", b"same as ", b"CCR retrieve ", b"ionizer: ", b"omitted: ", b"summary of ", b"rtk: "];
+const STARTS: [&[u8]; 8] = [
+    b"unchanged: ",
+    b"same as ",
+    b"CCR retrieve ",
+    b"ionizer: ",
+    b"omitted: ",
+    b"older read of ",
+    b"summary of ",
+    b"rtk: ",
+];
 
 /// Whether a line of `text` is one of our markers. Such a text has been through here and is left alone.
 pub(crate) fn contains(text: &str) -> bool {
@@ -60,6 +69,7 @@ mod tests {
             "[8 rows] id:n\n1",
             "{\"items\":@1}\n@1 [240 rows] id:n",
             "[CCR retrieve hash=0 chars=1]",
+            "[older read of src/a.rs, 60 lines: superseded by a later read below]",
         ] {
             assert!(contains(text), "{text}");
         }

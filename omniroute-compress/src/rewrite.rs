@@ -6,7 +6,7 @@
 
 use omniroute_core::{Segment, SegmentKind};
 
-use crate::cost::{CacheKind, CachePolicy, Prices, WriteRule};
+use crate::cost::{CachePolicy, Prices};
 
 /// When older turns may be rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,26 +59,21 @@ impl Market {
         let name = model.rsplit('/').next().unwrap_or(model);
         let prices =
             Prices::of_model(name).unwrap_or(Prices::from_pico(3_000_000, 15_000_000, 300_000, 3_750_000));
-        let anthropic = wire == "anthropic-messages" || name.starts_with("claude");
-        let cache = if anthropic { CachePolicy::anthropic_5m() } else { CachePolicy::automatic() };
+        let cache = match wire {
+            "anthropic-messages" => CachePolicy::anthropic_5m(),
+            _ => CachePolicy::of_model(name),
+        };
         Market { prices, cache }
     }
 
     /// Price of a token that the cache serves.
     pub(crate) fn read(&self) -> u64 {
-        match self.cache.kind {
-            CacheKind::None => self.prices.input.pico(),
-            _ => self.prices.cache_read.pico(),
-        }
+        self.cache.read_price(&self.prices).pico()
     }
 
     /// Price of a token that is new to the cache.
     pub(crate) fn write(&self) -> u64 {
-        match self.cache.write {
-            WriteRule::Short => self.prices.cache_write.pico(),
-            WriteRule::Long => self.prices.cache_write_1h.pico(),
-            _ => self.prices.input.pico(),
-        }
+        self.cache.write_price(&self.prices).pico()
     }
 
     /// Whether a rewrite pays: `saved` tokens a turn against `resent` tokens once.

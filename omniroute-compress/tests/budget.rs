@@ -4,7 +4,7 @@
 mod common;
 
 use common::bodies::{paired, raw_messages, structure};
-use omniroute_compress::{CallOptions, Compress};
+use omniroute_compress::{CallOptions, Compress, Rewrite};
 use omniroute_core::{ChatRequest, Moment, SessionId, wire};
 use serde_json::{Value, json};
 
@@ -86,20 +86,28 @@ fn what_must_stay_is_kept_and_said() {
     assert!(receipt.notes.iter().any(|note| note.code == "budget_unreachable"), "{:?}", receipt.notes);
 }
 
-/// After a cut the following turns are sent as the one before, until the limit is passed again.
+/// After a cut the following turns are sent as the one before, until the limit is passed again; also where nothing but
+/// the limit changes older turns.
 #[test]
 fn a_session_at_its_limit_is_not_cut_on_every_turn() {
-    let compressor = Compress::builder().build().unwrap();
-    let (_, plain) = send(&compressor, &body(20), CallOptions::default());
-    let options = CallOptions::default().context_limit(plain.tokens_after - 200);
-    let mut last: Vec<String> = Vec::new();
-    let mut changes = 0;
-    for count in 19..23 {
-        let (sent, receipt) = send(&compressor, &body(count), options);
-        let messages = raw_messages(&sent);
-        changes += usize::from(messages.get(..last.len()) != Some(last.as_slice()));
-        assert!(receipt.tokens_after <= plain.tokens_after - 200);
-        last = messages;
+    for (plan, rewrite) in [
+        ("safe", Rewrite::ColdOnly),
+        ("safe", Rewrite::Never),
+        ("rtk", Rewrite::ColdOnly),
+        ("rtk", Rewrite::Threshold { every_tokens: 10_000 }),
+    ] {
+        let compressor = Compress::builder().plan(plan).rewrite(rewrite).build().unwrap();
+        let (_, plain) = send(&compressor, &body(20), CallOptions::default());
+        let options = CallOptions::default().context_limit(plain.tokens_after - 200);
+        let mut last: Vec<String> = Vec::new();
+        let mut changes = 0;
+        for count in 19..23 {
+            let (sent, receipt) = send(&compressor, &body(count), options);
+            let messages = raw_messages(&sent);
+            changes += usize::from(messages.get(..last.len()) != Some(last.as_slice()));
+            assert!(receipt.tokens_after <= plain.tokens_after - 200);
+            last = messages;
+        }
+        assert_eq!(changes, 1, "{plan} {rewrite:?}");
     }
-    assert_eq!(changes, 1);
 }

@@ -8,7 +8,6 @@ use std::collections::{BTreeSet, HashMap};
 
 use bytes::Bytes;
 use common::Session;
-use common::agent::tool;
 use common::bodies::{paired, structure};
 use omniroute_compress::ccr::TOOL;
 use omniroute_compress::{CallOptions, Compress, expand};
@@ -121,12 +120,7 @@ fn cases() -> Vec<Case> {
     let mut out = Vec::new();
     for session in common::all() {
         for with_tool in [false, true] {
-            let mut session = session.clone();
-            if with_tool {
-                let mut tools = session.body["tools"].as_array().cloned().unwrap_or_default();
-                tools.push(tool(session.wire, TOOL));
-                session.body["tools"] = Value::Array(tools);
-            }
+            let session = if with_tool { session.with_tool(TOOL) } else { session.clone() };
             let given = Bytes::from(serde_json::to_vec(&session.body).unwrap());
             let (plain, receipt) = send(&session, &given, CallOptions::default());
             let stay = must_stay(&session, &given);

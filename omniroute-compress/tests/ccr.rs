@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use common::agent::{Agent, WIRES, records};
 use common::bodies::raw_messages;
 use omniroute_compress::ccr::{Ask, Handle, RetrieveError, TOOL, retrieve};
 use omniroute_compress::{Compress, Compressed, MemoLimits, MemorySessions, expand};
@@ -18,71 +19,13 @@ use omniroute_core::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const WIRES: [Wire; 4] = [wire::OPENAI_CHAT, wire::ANTHROPIC, wire::OPENAI_RESPONSES, wire::GEMINI];
 const SENTINEL: &str = "[CCR protocol]";
-
-/// A long answer of an API; every one is different.
-fn records(seed: usize, count: usize) -> String {
-    let row = |n: usize| json!({"id": seed * 100_000 + n, "state": if n.is_multiple_of(3) { "open" } else { "closed" }, "owner": format!("user{}", n % 7)});
-    serde_json::to_string(&(0..count).map(row).collect::<Vec<_>>()).unwrap()
-}
-
-fn tool(wire: Wire, name: &str) -> Value {
-    match wire.id() {
-        "openai-chat" => {
-            json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}})
-        }
-        "openai-responses" => json!({"type": "function", "name": name, "parameters": {"type": "object"}}),
-        "anthropic-messages" => json!({"name": name, "input_schema": {"type": "object"}}),
-        _ => json!({"functionDeclarations": [{"name": name}]}),
-    }
-}
 
 /// A conversation: a question, then one call and its result after the other.
 fn body(wire: Wire, tools: &[&str], question: &str, results: &[String]) -> Value {
-    let tools: Vec<Value> = tools.iter().map(|name| tool(wire, name)).collect();
-    let mut list = Vec::new();
-    let answers = results.iter().enumerate();
-    match wire.id() {
-        "openai-chat" => {
-            list.push(json!({"role": "system", "content": "You help."}));
-            list.push(json!({"role": "user", "content": question}));
-            for (n, text) in answers {
-                let call = json!({"id": format!("c{n}"), "type": "function", "function": {"name": "lookup", "arguments": "{}"}});
-                list.push(json!({"role": "assistant", "tool_calls": [call]}));
-                list.push(json!({"role": "tool", "tool_call_id": format!("c{n}"), "content": text}));
-            }
-            json!({"model": "gpt-5", "tools": tools, "messages": list})
-        }
-        "anthropic-messages" => {
-            list.push(json!({"role": "user", "content": question}));
-            for (n, text) in answers {
-                list.push(json!({"role": "assistant", "content": [{"type": "tool_use", "id": format!("c{n}"), "name": "lookup", "input": {}}]}));
-                list.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": format!("c{n}"), "content": text}]}));
-            }
-            json!({"model": "claude-sonnet-4-5", "system": "You help.", "tools": tools, "messages": list})
-        }
-        "openai-responses" => {
-            list.push(json!({"type": "message", "role": "user", "content": question}));
-            for (n, text) in answers {
-                list.push(json!({"type": "function_call", "call_id": format!("c{n}"), "name": "lookup", "arguments": "{}"}));
-                list.push(
-                    json!({"type": "function_call_output", "call_id": format!("c{n}"), "output": text}),
-                );
-            }
-            json!({"model": "gpt-5", "instructions": "You help.", "tools": tools, "input": list})
-        }
-        _ => {
-            list.push(json!({"role": "user", "parts": [{"text": question}]}));
-            for text in results {
-                list.push(
-                    json!({"role": "model", "parts": [{"functionCall": {"name": "lookup", "args": {}}}]}),
-                );
-                list.push(json!({"role": "user", "parts": [{"functionResponse": {"name": "lookup", "response": {"output": text}}}]}));
-            }
-            json!({"systemInstruction": {"parts": [{"text": "You help."}]}, "tools": tools, "contents": list})
-        }
-    }
+    let mut agent = Agent::new(wire, tools, question);
+    results.iter().for_each(|text| agent.call("lookup", json!({}), text.as_str()));
+    agent.body()
 }
 
 fn send(compressor: &Compress, wire: Wire, body: &Value) -> Compressed {
@@ -179,13 +122,7 @@ fn growing_conversations_are_append_only() {
 #[test]
 fn recorded_sessions_with_the_tool_are_append_only() {
     for session in common::all() {
-        let mut session = session;
-        if !matches!(session.wire.id(), "openai-chat" | "anthropic-messages") {
-            continue;
-        }
-        let mut tools = session.body["tools"].as_array().cloned().unwrap_or_default();
-        tools.push(tool(session.wire, TOOL));
-        session.body["tools"] = Value::Array(tools);
+        let session = session.with_tool(TOOL);
         let compressor = safe();
         let mut last: Vec<String> = Vec::new();
         for cut in session.cuts(12) {

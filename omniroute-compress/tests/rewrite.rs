@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use common::agent::{Agent, Turn, WIRES, long};
 use common::bodies::{raw_messages, structure};
 use omniroute_compress::ccr::{Ask, Handle, TOOL, retrieve};
 use omniroute_compress::cost::{CachePolicy, Prices};
@@ -19,8 +20,6 @@ use omniroute_core::{
     wire::{self, Wire},
 };
 use serde_json::{Value, json};
-
-const WIRES: [Wire; 4] = [wire::OPENAI_CHAT, wire::ANTHROPIC, wire::OPENAI_RESPONSES, wire::GEMINI];
 
 /// One call: tool, arguments, result, whether it is an error.
 #[derive(Debug, Clone)]
@@ -39,60 +38,20 @@ fn ask(n: usize, text: String) -> Call {
     Call { tool: "lookup", arguments: json!({"n": n}), text, is_error: false }
 }
 
-/// A long text of which every line is its own.
-fn long(seed: usize, lines: usize) -> String {
-    (0..lines)
-        .map(|n| format!("entry {seed}.{n}: value {} of the series\n", n * 7919 % 1009 + seed))
-        .collect()
-}
-
 /// A conversation of an agent on a wire.
 fn body(wire: Wire, with_tool: bool, calls: &[Call]) -> Value {
-    let names: &[&str] = if with_tool { &["read", TOOL] } else { &["read"] };
-    let mut list = Vec::new();
-    match wire.id() {
-        "openai-chat" => {
-            list.push(json!({"role": "user", "content": "Find it."}));
-            for (n, call) in calls.iter().enumerate() {
-                let function = json!({"name": call.tool, "arguments": call.arguments.to_string()});
-                list.push(json!({"role": "assistant", "tool_calls": [{"id": format!("c{n}"), "type": "function", "function": function}]}));
-                list.push(json!({"role": "tool", "tool_call_id": format!("c{n}"), "content": call.text}));
-            }
-            let tools: Vec<Value> =
-                names.iter().map(|n| json!({"type": "function", "function": {"name": n}})).collect();
-            json!({"model": "gpt-4o", "tools": tools, "messages": list})
-        }
-        "anthropic-messages" => {
-            list.push(json!({"role": "user", "content": "Find it."}));
-            for (n, call) in calls.iter().enumerate() {
-                let id = format!("c{n}");
-                list.push(json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": call.tool, "input": call.arguments}]}));
-                list.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "is_error": call.is_error, "content": call.text}]}));
-            }
-            let tools: Vec<Value> = names.iter().map(|n| json!({"name": n, "input_schema": {}})).collect();
-            json!({"model": "claude-sonnet-4-5", "system": "You help.", "tools": tools, "messages": list})
-        }
-        "openai-responses" => {
-            list.push(json!({"type": "message", "role": "user", "content": "Find it."}));
-            for (n, call) in calls.iter().enumerate() {
-                list.push(json!({"type": "function_call", "call_id": format!("c{n}"), "name": call.tool, "arguments": call.arguments.to_string()}));
-                list.push(
-                    json!({"type": "function_call_output", "call_id": format!("c{n}"), "output": call.text}),
-                );
-            }
-            let tools: Vec<Value> = names.iter().map(|n| json!({"type": "function", "name": n})).collect();
-            json!({"model": "gpt-4o", "tools": tools, "input": list})
-        }
-        _ => {
-            list.push(json!({"role": "user", "parts": [{"text": "Find it."}]}));
-            for call in calls {
-                list.push(json!({"role": "model", "parts": [{"functionCall": {"name": call.tool, "args": call.arguments}}]}));
-                list.push(json!({"role": "user", "parts": [{"functionResponse": {"name": call.tool, "response": {"output": call.text}}}]}));
-            }
-            let declared: Vec<Value> = names.iter().map(|n| json!({"name": n})).collect();
-            json!({"tools": [{"functionDeclarations": declared}], "contents": list})
-        }
-    }
+    let tools: &[&str] = if with_tool { &["read", TOOL] } else { &["read"] };
+    let mut agent = Agent::new(wire, tools, "Find it.");
+    agent.turns = calls
+        .iter()
+        .map(|call| Turn::Call {
+            tool: call.tool.to_owned(),
+            arguments: call.arguments.clone(),
+            text: call.text.clone(),
+            is_error: call.is_error,
+        })
+        .collect();
+    agent.body()
 }
 
 fn at(second: i64) -> Moment {
@@ -117,10 +76,8 @@ fn calls(count: usize) -> Vec<Call> {
 }
 
 /// Messages without the note.
-fn messages(wire: Wire, body: &Bytes) -> Vec<String> {
-    let all = raw_messages(body);
-    let skip = usize::from(wire.id() == "openai-chat" && all[0].contains("[CCR protocol]"));
-    all[skip..].to_vec()
+fn messages(body: &Bytes) -> Vec<String> {
+    raw_messages(body).into_iter().filter(|message| !message.contains("[CCR protocol]")).collect()
 }
 
 #[test]
@@ -158,13 +115,13 @@ fn a_cold_cache_is_used_once_and_everything_after_it_is_append_only() {
         let forgetful = builder().sessions(sessions.clone()).memo(MemoLimits::none()).build().unwrap();
         for compressor in [&compressor, &forgetful] {
             for n in 21..30 {
-                let part = messages(wire, &send(compressor, wire, &body(wire, true, &calls(n)), 2_200).body);
-                assert_eq!(part, messages(wire, &whole.body)[..part.len()], "{} {n}", wire.id());
+                let part = messages(&send(compressor, wire, &body(wire, true, &calls(n)), 2_200).body);
+                assert_eq!(part, messages(&whole.body)[..part.len()], "{} {n}", wire.id());
             }
         }
         // The last answers are as they came.
-        let tail = messages(wire, &rewritten.body);
-        let given = messages(wire, &Bytes::from(serde_json::to_vec(&body(wire, true, &calls(21))).unwrap()));
+        let tail = messages(&rewritten.body);
+        let given = messages(&Bytes::from(serde_json::to_vec(&body(wire, true, &calls(21))).unwrap()));
         assert_eq!(tail[tail.len() - 16..], given[given.len() - 16..]);
         // A lost record costs a cache miss and nothing else.
         sessions.clear();
@@ -192,8 +149,9 @@ fn structure_ids_and_errors_stay_and_everything_can_be_fetched() {
         structure(wrapped(&serde_json::to_vec(&after["messages"]).unwrap()).as_bytes()),
         "messages, roles, ids and pairs"
     );
-    let result =
-        |n: usize| after["messages"][2 + 2 * n]["content"][0]["content"].as_str().unwrap().to_owned();
+    let result = |n: usize| {
+        after["messages"][2 + 2 * n]["content"][0]["content"][0]["text"].as_str().unwrap().to_owned()
+    };
     assert_eq!(result(3), calls[3].text, "an error stays");
     assert_eq!(result(5), calls[5].text, "the latest state of a file stays");
     for n in [0, 1, 2, 4, 6, 15] {
@@ -284,7 +242,7 @@ fn thresholds_need_no_memory() {
                 "{} {n}",
                 wire.id()
             );
-            for (at, message) in messages(wire, &sent.body).into_iter().enumerate() {
+            for (at, message) in messages(&sent.body).into_iter().enumerate() {
                 if forms.len() <= at {
                     forms.push(HashSet::new());
                 }
@@ -329,9 +287,9 @@ fn what_does_not_pay_is_not_done() {
 fn a_rewrite_on_every_turn_is_caught() {
     let wire = wire::ANTHROPIC;
     let compressor = builder().rewrite(Rewrite::Always).build().unwrap();
-    let whole = messages(wire, &send(&compressor, wire, &body(wire, true, &calls(30)), 10).body);
+    let whole = messages(&send(&compressor, wire, &body(wire, true, &calls(30)), 10).body);
     let broken = (9..30).any(|n| {
-        let part = messages(wire, &send(&compressor, wire, &body(wire, true, &calls(n)), 10).body);
+        let part = messages(&send(&compressor, wire, &body(wire, true, &calls(n)), 10).body);
         part != whole[..part.len()]
     });
     assert!(broken);
@@ -380,18 +338,12 @@ fn a_client_that_changes_its_history_frees_what_follows() {
 fn rewrites_and_cuts_touch_results_only() {
     for session in common::all() {
         for with_tool in [false, true] {
-            let mut whole = session.body.clone();
-            if with_tool {
-                let tool = match session.wire.id() {
-                    "anthropic-messages" => json!({"name": TOOL, "input_schema": {}}),
-                    "openai-chat" => json!({"type": "function", "function": {"name": TOOL}}),
-                    _ => continue,
-                };
-                let mut tools = whole["tools"].as_array().cloned().unwrap_or_default();
-                tools.push(tool);
-                whole["tools"] = Value::Array(tools);
+            // On the other wires the note becomes part of a text.
+            if with_tool && !matches!(session.wire.id(), "openai-chat" | "anthropic-messages") {
+                continue;
             }
-            let bytes = serde_json::to_vec(&whole).unwrap();
+            let session = if with_tool { session.with_tool(TOOL) } else { session.clone() };
+            let bytes = serde_json::to_vec(&session.body).unwrap();
             let compressor = builder().build().unwrap();
             let mut given = ChatRequest::parse(session.wire, bytes.clone()).unwrap();
             let before = others(&given);
@@ -461,7 +413,8 @@ fn nothing_but_old_results_can_be_replaced() {
     for at in [5, 7] {
         assert_eq!(value["messages"][at], body["messages"][at]);
     }
-    let result = |n: usize| value["messages"][2 + 2 * n]["content"][0]["content"].as_str().unwrap();
+    let result =
+        |n: usize| value["messages"][2 + 2 * n]["content"][0]["content"][0]["text"].as_str().unwrap();
     assert_eq!((result(0), result(2), result(3)), ("gone", "gone", "gone"));
     assert!(result(1) == calls[1].text && result(4) == calls[4].text, "an error and the live tail stay");
     // The twin.

@@ -226,18 +226,22 @@ mod tests {
 
     #[derive(Debug, Default)]
     struct Count {
+        contents: AtomicU32,
+        checks: AtomicU32,
         reports: AtomicU32,
         abandons: AtomicU32,
     }
 
     impl PermitSink for Count {
         fn first_content(self: Arc<Self>) -> BoxFuture<'static, ()> {
+            self.contents.fetch_add(1, Ordering::Relaxed);
             futures::future::ready(()).boxed()
         }
         fn upkeep(self: Arc<Self>) -> Option<BoxFuture<'static, ()>> {
             None
         }
         fn check(self: Arc<Self>) -> BoxFuture<'static, Result<(), Failure>> {
+            self.checks.fetch_add(1, Ordering::Relaxed);
             futures::future::ready(Ok(())).boxed()
         }
         fn report(self: Arc<Self>, _: Outcome) -> BoxFuture<'static, ()> {
@@ -272,5 +276,20 @@ mod tests {
             (2, 1),
             "a report counts although nobody awaited it"
         );
+    }
+
+    /// A sink may work as soon as it is called: it is called when the future is awaited, not when it is made.
+    #[test]
+    fn a_check_and_the_first_content_begin_when_they_are_awaited() {
+        let sink = Arc::new(Count::default());
+        let permit = permit(&sink);
+        let told = || (sink.checks.load(Ordering::Relaxed), sink.contents.load(Ordering::Relaxed));
+        drop((permit.check(), permit.first_content()));
+        let (check, first) = (permit.check(), permit.first_content());
+        assert_eq!(told(), (0, 0), "nobody awaited them");
+        check.now_or_never().unwrap().unwrap();
+        assert_eq!(told(), (1, 0));
+        first.now_or_never().unwrap();
+        assert_eq!(told(), (1, 1));
     }
 }

@@ -84,7 +84,7 @@ pub struct ChatResponse {
     pub notes: Vec<Diagnostic>,
     /// The vendor's name for the call, if it gave one.
     pub request_id: Option<String>,
-    /// Whether the call was sent again once with a renewed credential.
+    /// Whether the call was sent again once: with another credential, or changed as the notes say.
     pub resent: bool,
     /// What the tools were called in the request, if not what the client calls them: [`ToolNames::restore`] gives the
     /// calls of a whole answer their names again; the events of a stream have them already.

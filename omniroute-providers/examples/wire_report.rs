@@ -19,6 +19,8 @@ mod core_requests;
 mod crossing;
 #[path = "../../omniroute-core/tests/wire/exchanges.rs"]
 mod exchanges;
+#[path = "../../omniroute-core/tests/wire/kept.rs"]
+mod kept;
 #[path = "../../omniroute-core/tests/wire/matrix.rs"]
 mod matrix;
 #[path = "../../omniroute-core/tests/wire/neutral.rs"]
@@ -236,5 +238,5 @@ What the columns say:
 
 No recording holds a rate limit (429), an overload (503, 529), a stream that breaks off, a CRLF or a Gemini stream. Those are tested on
 bytes that are cut or changed from recordings, or written by hand and called synthetic: the known faults in
-`omniroute-core/tests/wire/pitfalls` and `omniroute-providers/tests`, and 46 Gemini streams made from whole replies.
+`omniroute-core/tests/wire/pitfalls` and `omniroute-providers/tests`, and Gemini streams made from the recorded whole replies.
 ";

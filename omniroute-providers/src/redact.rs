@@ -41,12 +41,9 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Learns a secret, as it is and as it looks in an address, in JSON and in base64 headers.
+    /// Learns a secret, as it is and as it looks in an address and in JSON.
     pub fn learn(&mut self, secret: &Secret) {
-        self.learn_text(secret.expose());
-    }
-
-    pub(crate) fn learn_text(&mut self, text: &str) {
+        let text = secret.expose();
         if text.len() < SHORTEST {
             return;
         }

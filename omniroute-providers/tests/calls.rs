@@ -342,4 +342,19 @@ fn a_host_that_only_streams_gives_whole_answers_too() {
     let ChatBody::Whole(doc) = answer.body else { panic!("not whole") };
     assert!(doc.source().contains("h\u{e9}"), "{}", doc.source());
     assert!(String::from_utf8_lossy(vendor.seen()[0].body()).contains("\"stream\":true"));
+
+    // It has the limit of a whole answer, however long the stream goes on.
+    let mut timeouts = Timeouts::default();
+    (timeouts.idle, timeouts.idle_useful, timeouts.first_event) = Default::default();
+    let builder = HttpProvider::builder(&Catalog::embedded(), "kimi").timeouts(timeouts);
+    let provider = builder.credentials(Fixed(Held::token("TOKEN-0123456789", None))).build().unwrap();
+    let vendor = Vendor::new([Step::stream(": ping\n\n", 13).hanging()]);
+    let (env, clock) = scripted::env(&vendor);
+    let (body, call) = (request(false), Call::new("m"));
+    let mut late = Box::pin(provider.chat(&env, &body, &call));
+    assert!(run(&mut late).is_none());
+    clock.advance(Timeouts::default().total);
+    let failure = run(&mut late).unwrap().unwrap_err();
+    assert_eq!((failure.kind, failure.rule.as_ref()), (FailureKind::Timeout, "net.total"));
+    assert_eq!(vendor.open(), 0);
 }

@@ -14,7 +14,7 @@ use omniroute_resilience::{AdmitContext, Blocked, Config, Dimension, PoolSpec, R
 const DAY: i64 = 86_400_000;
 
 #[test]
-fn p32_a_short_hint_beside_a_daily_allowance_does_not_end_the_day() {
+fn a_short_hint_beside_a_daily_allowance_does_not_end_the_day() {
     // The reader of answers knows whose midnight counts and names the end of the day; an answer of the same moment
     // that repeats the hint of 22 s, and any later one, must not shorten that.
     let spent = || {
@@ -47,7 +47,7 @@ fn p32_a_short_hint_beside_a_daily_allowance_does_not_end_the_day() {
 }
 
 #[test]
-fn p35_calls_count_when_they_start_and_not_when_they_end() {
+fn calls_count_when_they_start_and_not_when_they_end() {
     let mut specs = keys("p", 1);
     specs[0].limits.rpm = Some(60);
     let world = World::with(specs, Config::default(), false);
@@ -71,7 +71,7 @@ fn p35_calls_count_when_they_start_and_not_when_they_end() {
 }
 
 #[test]
-fn p39_a_full_queue_says_when_by_how_long_slots_are_held() {
+fn a_full_queue_says_when_by_how_long_slots_are_held() {
     let mut specs = keys("p", 1);
     specs[0].limits.max_concurrent = Some(1);
     let mut config = Config::default();

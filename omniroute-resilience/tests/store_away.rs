@@ -9,7 +9,7 @@ use common::*;
 use omniroute_resilience::{Config, EventKind};
 
 #[test]
-fn p24_a_store_that_is_away_is_asked_once_a_second_and_named_once() {
+fn a_store_that_is_away_is_asked_once_a_second_and_named_once() {
     let mut world = World::with(keys("p", 4), Config::default(), true);
     let picks = world.targets("m");
     world.attempt(&picks, None).unwrap();

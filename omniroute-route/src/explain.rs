@@ -1,9 +1,10 @@
 //! A decision, told: who would be asked and why, who was dropped and why. No text of requests, no credentials.
 
 use std::fmt;
+use std::sync::Arc;
 
 use omniroute_core::route::{DropReason, Layer, Note, Pick, Plan, Pool, Reason};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::auto::factors::FACTORS;
 use crate::planner::Decision;
@@ -42,7 +43,8 @@ pub struct Explanation {
 #[non_exhaustive]
 pub struct ToldPick {
     /// Provider, connection and model.
-    pub key: String,
+    #[serde(serialize_with = "text")]
+    pub key: Arc<str>,
     /// The operator's rank.
     pub rank: u32,
     /// The score, where the strategy has one.
@@ -62,7 +64,8 @@ pub struct ToldPick {
 #[non_exhaustive]
 pub struct ToldDrop {
     /// Provider, connection and model.
-    pub key: String,
+    #[serde(serialize_with = "text")]
+    pub key: Arc<str>,
     /// Why.
     pub reason: DropReason,
 }
@@ -88,7 +91,7 @@ impl Explanation {
             let factors: Vec<_> = factors.collect();
             let index = pick.candidate as usize;
             ToldPick {
-                key: pool.key(index).to_string(),
+                key: pool.key(index).clone(),
                 rank: pool.entries()[index].rank,
                 score: (!factors.is_empty() || pick.score != 0.0)
                     .then_some(pick.score)
@@ -102,7 +105,7 @@ impl Explanation {
             .drops
             .iter()
             .take(MOST)
-            .map(|(index, reason)| ToldDrop { key: pool.key(*index as usize).to_string(), reason: *reason });
+            .map(|(index, reason)| ToldDrop { key: pool.key(*index as usize).clone(), reason: *reason });
         Explanation {
             strategy: strategy.to_owned(),
             kind,
@@ -152,6 +155,10 @@ impl fmt::Display for Explanation {
         }
         Ok(())
     }
+}
+
+pub(crate) fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
 }
 
 /// The stable name of something that has one when it is serialised.

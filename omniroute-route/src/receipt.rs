@@ -7,7 +7,7 @@ use omniroute_core::route::TaskClass;
 use omniroute_core::{FailureKind, Scope};
 use serde::Serialize;
 
-use crate::explain::{Explanation, ToldDrop};
+use crate::explain::{Explanation, ToldDrop, text};
 
 /// Places that are listed of those that were passed over.
 const MOST: usize = 64;
@@ -88,7 +88,8 @@ pub enum Role {
 #[non_exhaustive]
 pub struct AttemptReceipt {
     /// Provider, connection and model.
-    pub key: String,
+    #[serde(serialize_with = "text")]
+    pub key: Arc<str>,
     /// What for.
     pub role: Role,
     /// When it began.

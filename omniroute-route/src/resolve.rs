@@ -63,6 +63,8 @@ pub struct Resolved {
     pub route: Route,
     /// By which rule.
     pub rule: Rule,
+    /// The name itself, or what a mapping puts in its place; without blanks around it.
+    pub meant: String,
 }
 
 /// Finds what a name means.
@@ -104,13 +106,19 @@ pub fn resolve(
     direct(text, combos, directory)
 }
 
+impl Resolved {
+    fn new(route: Route, rule: Rule, meant: &str) -> Self {
+        Resolved { route, rule, meant: meant.to_owned() }
+    }
+}
+
 fn combo(text: &str, combos: &Combos) -> Option<Result<Resolved, RouteError>> {
     if let Some(combo) = combos.get(text) {
-        return Some(Ok(Resolved { route: Route::Combo(combo.name.clone()), rule: Rule::Combo }));
+        return Some(Ok(Resolved::new(Route::Combo(combo.name.clone()), Rule::Combo, text)));
     }
     let name = text.strip_prefix("combo/")?;
     Some(match combos.get(name) {
-        Some(combo) => Ok(Resolved { route: Route::Combo(combo.name.clone()), rule: Rule::ComboPrefix }),
+        Some(combo) => Ok(Resolved::new(Route::Combo(combo.name.clone()), Rule::ComboPrefix, text)),
         None => {
             let mut error =
                 RouteError::new(RouteErrorKind::UnknownModel, format!("there is no combo {:?}", shown(name)));
@@ -122,7 +130,7 @@ fn combo(text: &str, combos: &Combos) -> Option<Result<Resolved, RouteError>> {
 
 fn direct(text: &str, combos: &Combos, directory: &dyn Directory) -> Result<Resolved, RouteError> {
     if let Some(auto) = auto_name(text) {
-        return Ok(Resolved { route: Route::Auto(auto?), rule: Rule::Auto });
+        return Ok(Resolved::new(Route::Auto(auto?), Rule::Auto, text));
     }
     let providers = directory.providers();
     let (provider, model, rule) = match named(text, &providers, directory) {
@@ -137,7 +145,7 @@ fn direct(text: &str, combos: &Combos, directory: &dyn Directory) -> Result<Reso
             return Err(error);
         }
     };
-    Ok(Resolved { route: Route::Model { provider, model }, rule })
+    Ok(Resolved::new(Route::Model { provider, model }, rule, text))
 }
 
 fn unknown(text: &str, combos: &Combos, providers: &[Arc<str>], directory: &dyn Directory) -> RouteError {

@@ -1,6 +1,5 @@
 //! What attempts teach about targets: how long, how often in vain, how used, how well formed. Older ones count less.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omniroute_core::route::{Columns, Pool};
@@ -37,7 +36,7 @@ struct Inner {
     forms: Bounded<Arc<str>, Form>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Times {
     at: i64,
     attempts: f64,
@@ -107,19 +106,15 @@ impl Stats {
     /// has the times of its offering.
     pub fn fill(&self, pool: &Pool, now: UnixMs, columns: &mut Columns) {
         let inner = self.inner();
-        let mut aged: HashMap<u32, Option<Times>> = HashMap::new();
         for index in 0..pool.len().min(columns.len()) {
-            let number = pool.offering_of()[index];
-            let own = inner.targets.get(pool.key(index)).map(|times| times.aged(now));
-            if let Some(own) = &own {
+            let own = inner.targets.get(pool.key(index));
+            if let Some(own) = own {
                 columns.usage[index] = float(own.used_now(now));
             }
-            let of_offering = aged.entry(number).or_insert_with(|| {
-                inner.offerings.get(&pool.offering_keys()[number as usize]).map(|times| times.aged(now))
-            });
-            let times = own.filter(|own| own.attempts >= ENOUGH).or_else(|| of_offering.clone());
-            if let Some(times) = times.filter(|times| times.attempts >= 1.0) {
-                times.write(columns, index);
+            let offering = &pool.offering_keys()[pool.offering_of()[index] as usize];
+            let known = own.filter(|own| own.attempts * own.faded(now) >= ENOUGH);
+            if let Some(times) = known.or_else(|| inner.offerings.get(offering)) {
+                times.write(now, columns, index);
             }
             if let Some(form) = inner.forms.get(pool.key(index)) {
                 columns.quality[index] = float(form.score());
@@ -166,7 +161,7 @@ impl Times {
     }
 
     fn add(&mut self, outcome: &Outcome, failed: bool) {
-        *self = self.aged(outcome.at);
+        self.age(outcome.at);
         self.used = self.used_now(outcome.at) + 1.0;
         self.used_at = self.used_at.max(outcome.at.0);
         self.attempts += 1.0;
@@ -185,36 +180,44 @@ impl Times {
         }
     }
 
-    fn aged(&self, now: UnixMs) -> Times {
-        let mut aged = self.clone();
-        let by = decay(now.0.saturating_sub(self.at), TIMES);
-        aged.at = self.at.max(now.0);
+    fn age(&mut self, now: UnixMs) {
+        let by = self.faded(now);
+        self.at = self.at.max(now.0);
         for sum in [
-            &mut aged.attempts,
-            &mut aged.failures,
-            &mut aged.answers,
-            &mut aged.sum,
-            &mut aged.squares,
-            &mut aged.first,
-            &mut aged.firsts,
+            &mut self.attempts,
+            &mut self.failures,
+            &mut self.answers,
+            &mut self.sum,
+            &mut self.squares,
+            &mut self.first,
+            &mut self.firsts,
         ] {
             *sum *= by;
         }
-        aged.steps.iter_mut().for_each(|count| *count *= float(by));
-        aged
+        self.steps.iter_mut().for_each(|count| *count *= float(by));
+    }
+
+    /// What an attempt that counted whole counts now.
+    fn faded(&self, now: UnixMs) -> f64 {
+        decay(now.0.saturating_sub(self.at), TIMES)
     }
 
     fn used_now(&self, now: UnixMs) -> f64 {
         self.used * decay(now.0.saturating_sub(self.used_at), USAGE)
     }
 
-    fn write(&self, columns: &mut Columns, index: usize) {
+    /// Of sums that all fade alike the quotients stay.
+    fn write(&self, now: UnixMs, columns: &mut Columns, index: usize) {
+        let by = self.faded(now);
+        if self.attempts * by < 1.0 {
+            return;
+        }
         columns.error_rate[index] = float(self.failures / self.attempts);
-        columns.samples[index] = float(self.attempts);
+        columns.samples[index] = float(self.attempts * by);
         if self.answers > 0.0 {
             let mean = self.sum / self.answers;
             columns.mean_ms[index] = float(mean);
-            if self.answers >= ENOUGH {
+            if self.answers * by >= ENOUGH {
                 columns.p95_ms[index] = float(self.quantile(0.95));
                 let variance = (self.squares / self.answers - mean * mean).max(0.0);
                 columns.sd_ms[index] = float(libm::sqrt(variance));

@@ -368,7 +368,7 @@ fn settings_are_checked_when_they_are_read() {
     };
     assert_eq!(
         said(&[("pack", OptionValue::Text("ship-slow".to_owned()))]),
-        "combo.mine.pack is \"ship-slow\", which is no set of weights"
+        "combo.mine.pack is \"ship-slow\", allowed is one of default, ship-fast, cost-saver, quality-first, offline-friendly, reliability-first"
     );
     assert_eq!(
         said(&[("exploration", OptionValue::Number(0.1))]),

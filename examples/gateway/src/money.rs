@@ -1,6 +1,6 @@
 //! Money: list prices of a model and the cache of its vendor.
 
-use omniroute_compress::cost::{CachePolicy, PRICES_AS_OF, Price, Prices, Usd, WriteRule};
+use omniroute_compress::cost::{CachePolicy, PRICES_AS_OF, Price, Prices, Usd};
 use omniroute_compress::gain::Gain;
 
 use crate::exit::Failure;
@@ -25,25 +25,16 @@ impl Market {
                 known.join(", ")
             )));
         };
-        let cache = match name.starts_with("claude") {
-            true => CachePolicy::anthropic_5m(),
-            false => CachePolicy::automatic(),
-        };
-        Ok(Market { model: name.to_owned(), prices, cache })
+        Ok(Market { model: name.to_owned(), prices, cache: CachePolicy::of_model(name) })
     }
 
     /// One line about one request: plain, new to the cache, read from it.
     pub(crate) fn line(&self, before: u64, after: u64) -> String {
         let pair = |price: Price| format!("{:.6} -> {:.6} USD", price.of(before), price.of(after));
-        let write = match self.cache.write {
-            WriteRule::Short => self.prices.cache_write,
-            WriteRule::Long => self.prices.cache_write_1h,
-            _ => self.prices.input,
-        };
         format!(
             "input: {} uncached, {} new to the cache, {} read from it ({}, list prices of {PRICES_AS_OF})",
             pair(self.prices.input),
-            pair(write),
+            pair(self.cache.write_price(&self.prices)),
             pair(self.prices.cache_read),
             self.model
         )

@@ -17,12 +17,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use common::Session;
-use common::agent::tool;
 use controls::{Control, Kind};
 use omniroute_compress::Compress;
 use omniroute_compress::ccr::TOOL;
 use replay::{Row, replay};
-use serde_json::Value;
 
 /// Requests of a session that are sent with each of the controls.
 const CONTROL_REQUESTS: usize = 12;
@@ -37,7 +35,7 @@ fn main() {
     for plan in &plans {
         table(plan, plan, &sessions);
         if plan == "safe" {
-            let with_tool: Vec<Session> = sessions.iter().map(given_the_tool).collect();
+            let with_tool: Vec<Session> = sessions.iter().map(|session| session.with_tool(TOOL)).collect();
             table("safe, the agents given the retrieval tool", plan, &with_tool);
         }
     }
@@ -87,12 +85,4 @@ fn table(title: &str, plan: &str, sessions: &[Session]) {
 fn is_shell_heavy(name: &str) -> bool {
     let own = ["ledger.openai", "shardkv.openai", "shopapi.openai"];
     own.contains(&name) || name.starts_with("ops_kubernetes") || name.starts_with("codex")
-}
-
-fn given_the_tool(session: &Session) -> Session {
-    let mut session = session.clone();
-    let mut tools = session.body["tools"].as_array().cloned().unwrap_or_default();
-    tools.push(tool(session.wire, TOOL));
-    session.body["tools"] = Value::Array(tools);
-    session
 }

@@ -1,10 +1,11 @@
 //! Processor time of the long session of the benches, with everything that a request can ask for.
 
 use cpu_time::ProcessTime;
+use omniroute_compress::ccr::TOOL;
 use omniroute_compress::{CallOptions, Compress, Rewrite};
 use omniroute_core::{ChatRequest, Moment};
 
-use crate::{common, given_the_tool};
+use crate::common;
 
 /// Runs of which the middle one counts.
 const RUNS: usize = 15;
@@ -15,7 +16,7 @@ pub(crate) fn report() {
     println!("\n## Processor time of one call for the whole of {}, by a new compressor\n", session.name);
     println!("| call | milliseconds | tokens sent |\n| --- | ---: | ---: |");
     let plain = CallOptions::default();
-    let tool = given_the_tool(&session);
+    let tool = session.with_tool(TOOL);
     for (what, session, rewrite, options) in [
         ("`safe`", &session, Rewrite::ColdOnly, plain),
         ("`safe` with the retrieval tool", &tool, Rewrite::ColdOnly, plain),

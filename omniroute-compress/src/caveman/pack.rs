@@ -1,14 +1,17 @@
 //! Packs of rules: read from TOML, checked, and turned into tables.
 
+mod written;
+
 use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
-use serde::Deserialize;
 
 use super::class::{Class, Language, Level, SAFE, Safety};
-use super::verify::without;
+use super::verify::{sorted, without};
 use super::word;
 use crate::hash::ByHash;
+use written::File;
+pub(super) use written::{At, Next, Rule};
 
 /// Most rules in a pack.
 const MAX_RULES: usize = 500;
@@ -66,129 +69,12 @@ pub(super) struct Finder {
     kept_words: Vec<String>,
 }
 
-/// The words behind the first of a phrase.
+/// A phrase of a rule, word by word.
 #[derive(Debug)]
 pub(super) struct Phrase {
     pub(super) words: Vec<u64>,
     pub(super) text: Vec<String>,
     pub(super) rule: usize,
-}
-
-/// Where in a sentence a rule acts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum At {
-    /// Anywhere.
-    #[default]
-    Any,
-    /// At the start of a sentence.
-    Start,
-    /// At its end.
-    End,
-    /// At its start or its end.
-    Edge,
-    /// If the phrase is the whole sentence.
-    Sentence,
-}
-
-/// What has to follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Next {
-    /// A verb of the pack's list.
-    Verb,
-    /// A word in small letters that is none of those that are kept.
-    Word,
-    /// A comma.
-    Comma,
-}
-
-/// A rule as written.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Rule {
-    pub(super) id: String,
-    class: String,
-    level: String,
-    /// Phrases, separated by ` | `.
-    from: String,
-    #[serde(default)]
-    pub(super) to: String,
-    #[serde(default)]
-    pub(super) at: At,
-    #[serde(default)]
-    pub(super) next: Option<Next>,
-    /// Words that may not follow, or not stand before.
-    #[serde(default)]
-    pub(super) unless_next: Vec<String>,
-    #[serde(default)]
-    pub(super) unless_prev: Vec<String>,
-    #[serde(default)]
-    pub(super) takes: Vec<String>,
-    #[serde(default)]
-    pub(super) gives: Vec<String>,
-    #[serde(rename = "in")]
-    #[cfg_attr(not(test), expect(dead_code, reason = "tried by tests"))]
-    example: String,
-    #[cfg_attr(not(test), expect(dead_code, reason = "tried by tests"))]
-    out: String,
-    /// Texts that the rule leaves alone.
-    #[serde(default)]
-    keep: Vec<String>,
-    #[serde(skip)]
-    pub(super) kind: Option<(Class, Level)>,
-}
-
-impl Rule {
-    pub(super) fn class(&self) -> Class {
-        self.kind.map_or(Class::Filler, |(class, _)| class)
-    }
-
-    /// How many phrases it looks for.
-    #[cfg(test)]
-    pub(super) fn phrases(&self) -> usize {
-        self.from.split('|').count()
-    }
-
-    pub(super) fn level(&self) -> Level {
-        self.kind.map_or(Level::Ultra, |(_, level)| level)
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    language: String,
-    safety: SafetyFile,
-    #[serde(default)]
-    lists: Lists,
-    rules: Vec<toml::Spanned<Rule>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SafetyFile {
-    negation: String,
-    #[serde(default)]
-    negation_endings: Vec<String>,
-    #[serde(default)]
-    negation_beginnings: Vec<String>,
-    modality: String,
-    condition: String,
-    quantity: String,
-    question: String,
-    stance: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Lists {
-    /// Base verbs that may follow a wrapper.
-    verbs: String,
-    /// Words behind which a letter or a number is a name.
-    named: String,
-    /// Words that no article stands before.
-    function: String,
 }
 
 impl Pack {
@@ -245,6 +131,10 @@ impl Pack {
         let mut phrases = Vec::new();
         let spots: Vec<usize> = file.rules.iter().map(|rule| rule.span().start).collect();
         pack.rules = file.rules.into_iter().map(toml::Spanned::into_inner).collect();
+        for rule in &mut pack.rules {
+            rule.takes.sort_unstable();
+            rule.gives.sort_unstable();
+        }
         if !language.is_spaced() {
             pack.finder = Some(Finder::new(&[], Vec::new(), &kept_words));
         }
@@ -279,8 +169,6 @@ impl Pack {
             }
             if let Some(rule) = pack.rules.get_mut(at) {
                 rule.kind = Some(kind);
-                rule.takes.sort_unstable();
-                rule.gives.sort_unstable();
             }
         }
         if language.is_spaced() {
@@ -294,18 +182,13 @@ impl Pack {
 
     /// What a rule must not do with words that are kept.
     fn unsafe_phrase(&self, phrase: &str, rule: &Rule) -> Option<String> {
-        let sorted = |mut words: Vec<String>| {
-            words.sort_unstable();
-            words
-        };
         let (old, new) = (sorted(self.kept_words(phrase)), sorted(self.kept_words(&rule.to)));
         let (lost, new) = (without(&old, &new), without(&new, &old));
-        let (takes, gives) = (sorted(rule.takes.clone()), sorted(rule.gives.clone()));
-        if lost != takes {
-            return Some(format!("\"{phrase}\" has the kept words {lost:?}, it says {takes:?}"));
+        if lost != rule.takes {
+            return Some(format!("\"{phrase}\" has the kept words {lost:?}, it says {:?}", rule.takes));
         }
-        if new != gives {
-            return Some(format!("\"{}\" has the kept words {new:?}, it says {gives:?}", rule.to));
+        if new != rule.gives {
+            return Some(format!("\"{}\" has the kept words {new:?}, it says {:?}", rule.to, rule.gives));
         }
         let never = Safety::Negation.bit() | Safety::Question.bit();
         lost.iter()
@@ -398,19 +281,6 @@ impl Pack {
             }
         }
         mistakes
-    }
-}
-
-impl SafetyFile {
-    fn lists(&self) -> [(Safety, &str); 6] {
-        [
-            (Safety::Negation, &self.negation),
-            (Safety::Modality, &self.modality),
-            (Safety::Condition, &self.condition),
-            (Safety::Quantity, &self.quantity),
-            (Safety::Question, &self.question),
-            (Safety::Stance, &self.stance),
-        ]
     }
 }
 

@@ -1,5 +1,7 @@
 //! Finds what rules change in languages whose words stand apart.
 
+mod sentence;
+
 use std::collections::HashSet;
 
 use super::Condenser;
@@ -7,11 +9,8 @@ use super::class::{Class, Level, SAFE, Safety};
 use super::edit::Edit;
 use super::pack::{At, FUNCTION, NAMED, NEGATED, Next, Pack, Phrase, Rule, STARTS, VERB};
 use super::word;
-use crate::hash::{ByHash, hash};
+use crate::hash::ByHash;
 use crate::protect::{Kind, Paragraph, Scan, Word};
-
-/// Bytes of a sentence from which on it is said only once.
-const REPEATED: usize = 40;
 
 /// A paragraph with everything that is known of it.
 #[derive(Clone, Copy)]
@@ -70,7 +69,7 @@ fn word_bits(place: &Place<'_>) -> Vec<u16> {
         let mut bits = place.pack.bits_of(*hash, bytes.get(start..stop).unwrap_or(&[]));
         if reach > 0 {
             let gap = bytes.get(end..start).unwrap_or(&[]);
-            if gap.iter().any(|c| matches!(c, b'.' | b'!' | b'?' | b'\n')) {
+            if ends_sentence(gap) {
                 reach = 0;
             } else {
                 bits |= NEGATED;
@@ -84,6 +83,12 @@ fn word_bits(place: &Place<'_>) -> Vec<u16> {
         all.push(bits);
     }
     all
+}
+
+/// Whether a sentence ends between two words. A dot inside a name or a number ends none, nor does the end of a line.
+fn ends_sentence(gap: &[u8]) -> bool {
+    let ends = |at: usize| gap.get(at + 1).is_none_or(u8::is_ascii_whitespace);
+    gap.iter().enumerate().any(|(at, b)| matches!(b, b'.' | b'!' | b'?') && ends(at))
 }
 
 struct Finder<'p, 'a> {
@@ -158,7 +163,7 @@ impl Finder<'_, '_> {
         let same = |n: usize| self.place.hashes.get(at + n) == phrase.words.get(n);
         self.word(at + count - 1).is_some()
             && (1..count).all(|n| same(n) && self.joined(at + n - 1))
-            && (0..count).all(|n| phrase.text.get(n).is_some_and(|t| word::normal(self.text(at + n)) == *t))
+            && (0..count).all(|n| phrase.text.get(n).is_some_and(|t| word::is(self.text(at + n), t)))
     }
 
     fn phrase(&self, at: usize, phrase: &Phrase) -> Option<(Vec<Edit>, usize)> {
@@ -187,9 +192,8 @@ impl Finder<'_, '_> {
                 let cut = self.word(that)?;
                 let after = self.word(that + 1)?;
                 let frame = edit(start, self.word(last + 1)?.start as usize, String::new());
-                let takes: &'static [String] = &[];
                 let mut second = edit(cut.start as usize, after.start as usize, String::new());
-                second.takes = takes;
+                second.takes = &[];
                 Some((vec![frame, second], that - at + 1))
             }
             _ if !rule.to.is_empty() => {
@@ -225,7 +229,7 @@ impl Finder<'_, '_> {
             return false;
         }
         let listed = |list: &[String], n: Option<usize>| {
-            n.is_some_and(|n| !list.is_empty() && list.contains(&word::normal(self.text(n))))
+            n.is_some_and(|n| list.iter().any(|word| word::is(self.text(n), word)))
         };
         if listed(&rule.unless_prev, before) || listed(&rule.unless_next, after) {
             return false;
@@ -292,127 +296,6 @@ impl Finder<'_, '_> {
             }
         }
         None
-    }
-
-    fn is_sentence_start(&self, at: usize) -> bool {
-        let Some(word) = self.word(at) else { return false };
-        let mut n = word.start as usize;
-        // Blanks, a bracket, the sign of an item.
-        while matches!(self.before(n), Some(b' ' | b'\t' | b'(' | b'*' | b'-')) {
-            n -= 1;
-        }
-        match self.before(n) {
-            None | Some(b'.' | b'!' | b'?' | b':') => {
-                n < word.start as usize || n == self.place.paragraph.bytes.start
-            }
-            Some(b'\n') => {
-                let mut m = n - 1;
-                while matches!(self.before(m), Some(b' ' | b'\r' | b'\t')) {
-                    m -= 1;
-                }
-                let item = self.byte(n).is_some_and(|b| matches!(b, b'-' | b'*'));
-                item || matches!(self.before(m), None | Some(b'.' | b'!' | b'?' | b':' | b'\n'))
-                    || self
-                        .place
-                        .text
-                        .get(self.place.paragraph.bytes.start..m)
-                        .is_some_and(|t| t.ends_with(['¿', '¡', '。']))
-            }
-            // The opening signs of Spanish.
-            Some(0xBF | 0xA1) => self.place.text.get(..n).is_some_and(|t| t.ends_with(['¿', '¡'])),
-            _ => false,
-        }
-    }
-
-    /// Whether a sentence or a line that is the end of its paragraph ends at `end`.
-    fn is_sentence_end(&self, end: usize) -> bool {
-        match self.byte(end) {
-            None | Some(b'.' | b'!' | b'?') => true,
-            Some(b',') => matches!(self.byte(end + 1), None | Some(b'\n')),
-            Some(b'\n' | b'\r') => {
-                let next = crate::protect::line_end(self.place.text.as_bytes(), end);
-                next >= self.place.paragraph.bytes.end
-            }
-            _ => false,
-        }
-    }
-
-    /// What goes with a phrase in the middle of a text: a blank, and commas that have nothing to separate any more.
-    fn cut(&self, start: usize, end: usize) -> (usize, usize) {
-        let comma_before = self.before(start) == Some(b' ') && self.before(start - 1) == Some(b',');
-        let comma_after = self.byte(end) == Some(b',');
-        let ends = matches!(self.byte(end), None | Some(b'.' | b'!' | b'?' | b'\n' | b'\r'));
-        match (comma_before, comma_after) {
-            (true, true) if self.byte(end + 1) == Some(b' ') => (start - 2, end + 1),
-            (true, false) if ends => (start - 2, end),
-            (false, true) if self.byte(end + 1) == Some(b' ') => (start, end + 2),
-            _ if self.byte(end) == Some(b' ') => (start, end + 1),
-            _ if self.before(start) == Some(b' ') => (start - 1, end),
-            _ => (start, end),
-        }
-    }
-
-    /// A whole sentence with its end and the blank behind it; with its line if nothing else stands there.
-    fn sentence(&self, start: usize, end: usize) -> Option<(usize, usize)> {
-        if matches!(self.before(start), Some(b'(')) || self.is_item(start) {
-            return None;
-        }
-        let mut to = end;
-        while matches!(self.byte(to), Some(b'.' | b'!' | b',')) {
-            to += 1;
-        }
-        match self.byte(to) {
-            Some(b'?') => None,
-            Some(b' ') => Some((start, to + 1)),
-            Some(b'\n') if matches!(self.before(start), None | Some(b'\n')) => Some((start, to + 1)),
-            None | Some(b'\n' | b'\r') if self.before(start) == Some(b' ') => Some((start - 1, to)),
-            None | Some(b'\n' | b'\r') => Some((start, to)),
-            _ => None,
-        }
-    }
-
-    /// Whether the sign of an item stands before on the line.
-    fn is_item(&self, start: usize) -> bool {
-        let from = self.place.paragraph.bytes.start;
-        let line = self.place.text.as_bytes().get(from..start).unwrap_or(&[]);
-        let line = line.get(line.len().saturating_sub(8)..).unwrap_or(&[]);
-        let line = line.rsplit(|b| *b == b'\n').next().unwrap_or(&[]);
-        line.iter().any(|b| matches!(b, b'-' | b'*' | b'#' | b'0'..=b'9'))
-    }
-
-    /// A sentence without any fact that was said before, from the word `at` on, and the word behind it.
-    fn repeated(&self, at: usize, said: &mut HashSet<u64, ByHash>) -> Option<(Edit, usize)> {
-        let start = self.word(at)?.start as usize;
-        let mut last = at;
-        let mut kept = self.bits(at) & SAFE != 0;
-        while let (true, Some(word)) = (self.joined(last) || self.comma_joined(last), self.word(last + 1)) {
-            if word.end as usize - start > 2_000 {
-                return None;
-            }
-            last += 1;
-            kept |= self.bits(last) & SAFE != 0;
-        }
-        let end = self.word(last)?.end as usize;
-        if kept
-            || end - start < REPEATED
-            || start < self.floor
-            || !matches!(self.byte(end), Some(b'.' | b'!'))
-        {
-            return None;
-        }
-        if said.insert(hash(self.place.text.as_bytes().get(start..end)?)) {
-            return None;
-        }
-        let (start, end) = self.sentence(start, end)?;
-        let edit = Edit { start, end, to: String::new(), rule: "repeat", takes: &[], gives: &[] };
-        Some((edit, last + 1))
-    }
-
-    fn comma_joined(&self, at: usize) -> bool {
-        match (self.word(at), self.word(at + 1)) {
-            (Some(a), Some(b)) => a.end + 2 == b.start && self.byte(a.end as usize) == Some(b','),
-            _ => false,
-        }
     }
 }
 

@@ -48,7 +48,7 @@ fn one(text: &str, pack: &Pack, edit: &Edit) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn sorted(mut words: Vec<String>) -> Vec<String> {
+pub(super) fn sorted(mut words: Vec<String>) -> Vec<String> {
     words.sort_unstable();
     words
 }

@@ -23,6 +23,11 @@ pub(super) fn of(word: &[u8]) -> u64 {
     hash::hash(normal(std::str::from_utf8(word).unwrap_or("")).as_bytes())
 }
 
+/// Whether `normal` is the normal form of `word`.
+pub(super) fn is(word: &str, normal: &str) -> bool {
+    if word.is_ascii() { word.eq_ignore_ascii_case(normal) } else { self::normal(word) == normal }
+}
+
 /// The word in small letters with a straight apostrophe.
 pub(super) fn normal(word: &str) -> String {
     word.chars().flat_map(char::to_lowercase).map(|c| if matches!(c, '’' | '‘') { '\'' } else { c }).collect()

@@ -20,6 +20,7 @@
 
 mod ask;
 mod handle;
+mod keep;
 mod note;
 mod reach;
 mod retrieve;
@@ -27,6 +28,7 @@ mod views;
 
 pub use ask::{Ask, Mode};
 pub use handle::Handle;
+pub(crate) use keep::{in_place_of, keep};
 pub(crate) use note::{Placement, SENTINEL, without};
 pub(crate) use reach::{is_tool, tool_choice_allows};
 pub use retrieve::{Answer, RetrieveError, retrieve};

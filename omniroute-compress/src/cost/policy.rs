@@ -1,5 +1,7 @@
 //! How a provider's prompt cache behaves: what it keeps, for how long, and how a write is priced.
 
+use super::price::{Price, Prices};
+
 /// Which prefixes a cache keeps.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,5 +109,31 @@ impl CachePolicy {
     #[must_use]
     pub const fn none() -> Self {
         Self { kind: CacheKind::None, ..Self::automatic() }
+    }
+
+    /// The cache of a model's vendor, by the vendor's own name of the model:
+    /// [`anthropic_5m`](Self::anthropic_5m) for Claude, else [`automatic`](Self::automatic).
+    #[must_use]
+    pub fn of_model(name: &str) -> Self {
+        if name.starts_with("claude") { Self::anthropic_5m() } else { Self::automatic() }
+    }
+
+    /// The price of a token that is served from the cache; that of plain input without one.
+    #[must_use]
+    pub fn read_price(&self, prices: &Prices) -> Price {
+        match self.kind {
+            CacheKind::None => prices.input,
+            CacheKind::Automatic | CacheKind::Breakpoints => prices.cache_read,
+        }
+    }
+
+    /// The price of a token that enters the cache.
+    #[must_use]
+    pub fn write_price(&self, prices: &Prices) -> Price {
+        match self.write {
+            WriteRule::AsInput => prices.input,
+            WriteRule::Short => prices.cache_write,
+            WriteRule::Long => prices.cache_write_1h,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use super::cache::PrefixCache;
-use super::policy::{CacheKind, CachePolicy, WriteRule};
+use super::policy::CachePolicy;
 use super::price::{Price, Prices, Usd};
 use super::request::Request;
 
@@ -73,7 +73,7 @@ where
             output: request.output_tokens,
             cost: Usd::default(),
         };
-        result.push(bill.priced(prices, write_price(prices, policy)), split.cold);
+        result.push(bill.priced(prices, policy.write_price(prices)), split.cold);
     }
     result
 }
@@ -123,11 +123,7 @@ pub fn break_even_turns(
     prices: &Prices,
     policy: &CachePolicy,
 ) -> Option<u64> {
-    let write = write_price(prices, policy);
-    let read = match policy.kind {
-        CacheKind::None => prices.input,
-        CacheKind::Automatic | CacheKind::Breakpoints => prices.cache_read,
-    };
+    let (read, write) = (policy.read_price(prices), policy.write_price(prices));
     if write < read && suffix_tokens > 0 {
         return Some(0);
     }
@@ -160,15 +156,6 @@ impl Simulation {
             output: self.total.output.saturating_add(row.output),
             cost: self.total.cost + row.cost,
         };
-    }
-}
-
-/// The price of a token that enters the cache under this policy.
-fn write_price(prices: &Prices, policy: &CachePolicy) -> Price {
-    match policy.write {
-        WriteRule::AsInput => prices.input,
-        WriteRule::Short => prices.cache_write,
-        WriteRule::Long => prices.cache_write_1h,
     }
 }
 

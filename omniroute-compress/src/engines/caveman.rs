@@ -1,6 +1,6 @@
 //! `caveman`: condenses what people write by rules, when a text is first seen and never again.
 //!
-//! Only texts of the user, and those of the model where that is asked for. A text under 400 bytes stays as it is: such
+//! Only texts of the user, and those of the model where that is asked for. A text under 400 characters stays as it is: such
 //! texts are questions and orders, and the newest of them is what the answer is about. Whether a text is condensed
 //! depends on nothing but the text itself, so it is sent the same way on every later turn.
 

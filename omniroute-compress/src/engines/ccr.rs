@@ -1,19 +1,14 @@
 //! `ccr`: old, long results become their first words and a handle. At rewrite points only.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use omniroute_core::{
-    BlobError, CompressionEngine, EngineContext, EngineError, EngineInfo, History, Loss, Replacement,
-    SegmentKind,
-};
+use omniroute_core::{CompressionEngine, EngineContext, EngineError, EngineInfo, History, Loss, SegmentKind};
 
 use super::reads::newest_reads;
-use crate::ccr::{Handle, is_tool};
+use crate::ccr::{in_place_of, is_tool, keep};
 use crate::config::{ConfigField, Settings};
 use crate::entry::{EngineEntry, Parts};
 use crate::marker;
-use crate::redact::redact;
 
 const INFO: EngineInfo = EngineInfo::new("ccr", Loss::Recoverable)
     .summary(
@@ -76,22 +71,12 @@ impl CompressionEngine for Ccr {
             if !long || past.call_of(index).is_some_and(|call| is_tool(&call.tool)) {
                 continue;
             }
-            // What is kept is kept as it is; a text with a secret must not be.
-            if marker::contains(original) || matches!(redact(original), Cow::Owned(_)) {
+            if marker::contains(original) {
                 continue;
             }
-            let id = match cx.blobs.put(cx.principal, original.as_bytes()) {
-                Ok(id) => id,
-                Err(BlobError::TooLarge { .. }) => continue,
-                Err(error) => return Err(EngineError::new("blob_store", error.to_string())),
-            };
-            let handle = Handle::new(id, original);
-            let mut out = Replacement::new(format!("{}{handle}", preview(original, self.preview)));
-            out.techniques.push(("handle", 1));
-            out.dropped.bytes = original.len().saturating_sub(out.text.len()) as u64;
-            out.dropped.recoverable_bytes = out.dropped.bytes;
-            out.recoverable = vec![id];
-            past.replace(INFO.id, index, out);
+            let Ok(handle) = keep(cx, original)? else { continue };
+            let shown = format!("{}{handle}", preview(original, self.preview));
+            past.replace(INFO.id, index, in_place_of(original, &handle, shown).technique("handle", 1));
         }
         Ok(())
     }

@@ -16,4 +16,4 @@ mod template;
 mod trail;
 
 pub(crate) use reads::newest_reads;
-pub(crate) use trail::is_stub;
+pub(crate) use trail::is_whole;

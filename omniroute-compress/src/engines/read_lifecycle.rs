@@ -4,20 +4,18 @@
 //! Without the retrieval tool only reads go that stand byte for byte in the newer one: nothing is lost then, and the
 //! change can be computed back. With it a newer read of the whole file is enough; the older one can be fetched.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use omniroute_core::{
-    BlobError, CompressionEngine, EngineContext, EngineError, EngineInfo, History, Loss, Replacement,
-    SegmentId, Sources,
+    CompressionEngine, EngineContext, EngineError, EngineInfo, History, Loss, Replacement, Sources,
 };
 
 use super::reads::{Read, latest, reads};
-use crate::ccr::Handle;
+use super::trail::{read_id, spelled};
+use crate::ccr::{in_place_of, keep};
 use crate::config::Settings;
 use crate::entry::{EngineEntry, Parts};
 use crate::marker;
-use crate::redact::redact;
 
 const INFO: EngineInfo = EngineInfo::new("read-lifecycle", Loss::Recoverable)
     .summary("older reads of a file that a newer one contains become a line; only where the history is rewritten anyway")
@@ -54,65 +52,50 @@ impl CompressionEngine for ReadLifecycle {
             let Some(Some(old)) = past.is_open(read.index).then(|| segments.get(read.index)) else {
                 continue;
             };
-            let newer: Vec<&Read> =
-                newest.get(read.path.as_str()).into_iter().flatten().flatten().copied().collect();
-            let newer: Vec<&Read> = newer.into_iter().filter(|newer| newer.index > read.index).collect();
-            if newer.is_empty() {
-                continue;
-            }
+            let newer = newest.get(read.path.as_str()).into_iter().flatten().flatten().copied();
+            let mut newer: Vec<&Read> = newer.filter(|newer| newer.index > read.index).collect();
+            newer.dedup(); // the latest read may be one of the whole file
             let text = old.original();
-            if text.len() < MIN_BYTES || marker::contains(text) {
+            if newer.is_empty() || text.len() < MIN_BYTES || marker::contains(text) {
                 continue;
             }
-            let path = shown(&read.path);
             let lines = text.lines().count();
-            let mut contained = None;
-            for new in newer.iter().filter_map(|newer| segments.get(newer.index)) {
+            let line = format!(
+                "[older read of {}, {lines} lines: superseded by a later read below]",
+                shown(&read.path)
+            );
+            let found = newer.iter().filter_map(|newer| segments.get(newer.index)).find_map(|new| {
                 let cost = text.len() + new.original().len();
-                if text.len() <= new.original().len() && cost <= budget {
-                    budget -= cost;
-                    contained = contained.or_else(|| Some((new, find(text, new.original())?)));
+                if text.len() > new.original().len() || cost > budget {
+                    return None;
                 }
-            }
-            if let Some((new, at)) = contained {
-                let line = format!("[older read of {path}, {lines} lines: superseded by a later read below]");
-                let id = new.id;
-                let undo = format!("{} {} {} {at} {}", id.message, id.block, id.part, text.len());
-                let mut out = Replacement::new(line).undo(undo);
-                out.techniques.push(("superseded", 1));
-                past.replace(INFO.id, read.index, out);
+                budget -= cost;
+                find(text, new.original()).map(|at| (new, at))
+            });
+            if let Some((new, at)) = found {
+                let undo = format!("{} {at} {}", spelled(new.id), text.len());
+                past.replace(
+                    INFO.id,
+                    read.index,
+                    Replacement::new(line).technique("superseded", 1).undo(undo),
+                );
                 continue;
             }
-            if !cx.reachable
-                || cx.lossless_only
-                || !newer.iter().any(|newer| newer.whole)
-                || matches!(redact(text), Cow::Owned(_))
-            {
+            if !cx.reachable || cx.lossless_only || !newer.iter().any(|newer| newer.whole) {
                 continue;
             }
-            let id = match cx.blobs.put(cx.principal, text.as_bytes()) {
-                Ok(id) => id,
-                Err(BlobError::TooLarge { .. }) => continue,
-                Err(error) => return Err(EngineError::new("blob_store", error.to_string())),
-            };
-            let handle = Handle::new(id, text);
-            let line =
-                format!("[older read of {path}, {lines} lines: superseded by a later read below]\n{handle}");
-            let mut out = Replacement::new(line);
-            out.techniques.push(("stale", 1));
-            out.dropped.bytes = text.len().saturating_sub(out.text.len()) as u64;
-            out.dropped.recoverable_bytes = out.dropped.bytes;
-            out.recoverable = vec![id];
+            let Ok(handle) = keep(cx, text)? else { continue };
+            let out = in_place_of(text, &handle, format!("{line}\n{handle}")).technique("stale", 1);
             past.replace(INFO.id, read.index, out);
         }
         Ok(())
     }
 
     fn undo(&self, _after: &str, undo: &str, sources: &dyn Sources) -> Option<String> {
-        let mut numbers = undo.split(' ').map(|n| n.parse::<u32>().ok());
-        let id = SegmentId { message: numbers.next()??, block: numbers.next()??, part: numbers.next()?? };
-        let (at, length) = (numbers.next()?? as usize, numbers.next()?? as usize);
-        let text = sources.original(id)?;
+        let mut words = undo.split(' ');
+        let text = sources.original(read_id(&mut words)?)?;
+        let at: usize = words.next()?.parse().ok()?;
+        let length: usize = words.next()?.parse().ok()?;
         text.get(at..at.checked_add(length)?).map(str::to_owned)
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use omniroute_core::{
     CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, Replacement,
-    SegmentId, SegmentKind, SegmentView, Sources,
+    SegmentKind, SegmentView, Sources,
 };
 
-use super::trail::{SourceId, Trail, is_stub, mostly_reference, refers_back};
+use super::trail::{SourceId, Trail, is_stub, mostly_reference, read_id, refers_back, spelled};
 use crate::config::{ConfigField, Settings};
 use crate::entry::{EngineEntry, Parts};
 use crate::hash::{ByHash, hash};
@@ -93,8 +93,7 @@ impl CompressionEngine for Repeat {
         if marker.len() + self.min_net_chars > text.len() {
             return Ok(Edit::Keep("no_gain"));
         }
-        let undo = format!("{} {} {}", earlier.id.message, earlier.id.block, earlier.id.part);
-        Ok(Edit::Replace(Replacement::new(marker).technique("repeat", 1).undo(undo)))
+        Ok(Edit::Replace(Replacement::new(marker).technique("repeat", 1).undo(spelled(earlier.id))))
     }
 
     fn settle(&self, view: &SegmentView<'_, '_>, memory: &mut dyn EngineMemory) {
@@ -110,8 +109,6 @@ impl CompressionEngine for Repeat {
     }
 
     fn undo(&self, _after: &str, undo: &str, sources: &dyn Sources) -> Option<String> {
-        let mut numbers = undo.split(' ').map(|n| n.parse::<u32>().ok());
-        let id = SegmentId { message: numbers.next()??, block: numbers.next()??, part: numbers.next()?? };
-        sources.original(id).map(|text| text.into_owned())
+        sources.original(read_id(&mut undo.split(' '))?).map(|text| text.into_owned())
     }
 }

@@ -11,13 +11,14 @@ use omniroute_core::{
     CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, Replacement, SegmentView,
 };
 
+use super::rtk;
 use crate::budget::{is_telling, without};
 use crate::config::{ConfigField, Settings};
 use crate::entry::{EngineEntry, Parts};
 use crate::hash::{ByHash, hash};
 use crate::rtk::kit::Level;
 use crate::rtk::{FilterSet, run};
-use crate::shell::class::{self, ResultClass};
+use crate::shell::class::ResultClass;
 
 const INFO: EngineInfo = EngineInfo::new("codex-responses", Loss::Lossy)
     .summary("command output with at most 160 lines: errors, both ends and the first hit of each file stay")
@@ -52,11 +53,12 @@ impl CompressionEngine for Responses {
     }
 
     fn segment(&self, view: &SegmentView<'_, '_>, _: &EngineContext<'_>) -> Result<Edit, EngineError> {
-        let (text, call) = (view.text(), view.call());
+        let text = view.text();
         if text.len() > MAX_BYTES {
             return Ok(Edit::Keep("too_large"));
         }
-        let class = class::of(view);
+        let input = rtk::input(view);
+        let class = input.class;
         match class {
             ResultClass::View => return Ok(Edit::Keep("file_view")),
             ResultClass::Structured => return Ok(Edit::Keep("structured")),
@@ -64,14 +66,6 @@ impl CompressionEngine for Responses {
             _ => {}
         }
         let level = if view.this().is_error { Level::Minimal } else { Level::default() };
-        let input = run::Input {
-            text,
-            tool: call.map(|c| c.tool.as_str()),
-            command: call.and_then(|c| c.command.as_deref()),
-            argv: call.and_then(|c| c.argv.as_deref()),
-            exit_code: view.this().exit_code(),
-            class,
-        };
         let ran = run::run(&input, level, &self.filters, &mut |_| None).ok();
         let shorter = ran.as_ref().map_or(text, |ran| ran.text.as_str());
         // Every line of a diff is a fact, and an error is told in full.

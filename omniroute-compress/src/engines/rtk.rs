@@ -68,16 +68,9 @@ impl CompressionEngine for Rtk {
     }
 
     fn segment(&self, view: &SegmentView<'_, '_>, cx: &EngineContext<'_>) -> Result<Edit, EngineError> {
-        let (text, call) = (view.text(), view.call());
+        let text = view.text();
         let level = if view.this().is_error { Level::Minimal } else { self.level };
-        let input = run::Input {
-            text,
-            tool: call.map(|c| c.tool.as_str()),
-            command: call.and_then(|c| c.command.as_deref()),
-            argv: call.and_then(|c| c.argv.as_deref()),
-            exit_code: view.this().exit_code(),
-            class: class::of(view),
-        };
+        let input = input(view);
         let mut kept: Vec<BlobId> = Vec::new();
         let mut failed = None;
         let mut keep = |class: &'static str| {
@@ -90,7 +83,7 @@ impl CompressionEngine for Rtk {
                 return None;
             }
             if kept.is_empty() {
-                match cx.blobs.put(cx.principal, redact(text).as_bytes()) {
+                match cx.blobs.put(cx.principal, redact(view.this().original()).as_bytes()) {
                     Ok(id) => kept.push(id),
                     // Nothing is lost that counts: the marker then names no address.
                     Err(BlobError::TooLarge { .. }) => return None,
@@ -117,5 +110,18 @@ impl CompressionEngine for Rtk {
             out.recoverable = kept;
         }
         Ok(Edit::Replace(out))
+    }
+}
+
+/// What is known about a result.
+pub(super) fn input<'v>(view: &SegmentView<'v, '_>) -> run::Input<'v> {
+    let call = view.call();
+    run::Input {
+        text: view.text(),
+        tool: call.map(|c| c.tool.as_str()),
+        command: call.and_then(|c| c.command.as_deref()),
+        argv: call.and_then(|c| c.argv.as_deref()),
+        exit_code: view.this().exit_code(),
+        class: class::of(view),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use omniroute_core::{Call, Segment, SegmentKind, SegmentView};
+use omniroute_core::{Call, Segment, SegmentId, SegmentKind, SegmentView};
 
 use crate::hash::{ByHash, hash};
 use crate::shell::class::{self, ResultClass};
@@ -212,8 +212,25 @@ pub(super) fn refers_back(edited_by: &[&str]) -> bool {
 }
 
 /// Whether a text was replaced by a line that stands for it: nobody may be sent there for its content.
-pub(crate) fn is_stub(edited_by: &[&str]) -> bool {
+pub(super) fn is_stub(edited_by: &[&str]) -> bool {
     edited_by.iter().any(|id| matches!(*id, "ccr" | "read-lifecycle" | "budget"))
+}
+
+/// Whether a text stands there itself: no stub, no reference to another text, no table, no sample.
+pub(crate) fn is_whole(edited_by: &[&str]) -> bool {
+    let other = |id: &&str| matches!(*id, "rows" | "ionizer");
+    !is_stub(edited_by) && !refers_back(edited_by) && !edited_by.iter().any(other)
+}
+
+/// Where a text stands, in the words of an undo instruction.
+pub(super) fn spelled(id: SegmentId) -> String {
+    format!("{} {} {}", id.message, id.block, id.part)
+}
+
+/// Reads [`spelled`] back from the words of an instruction.
+pub(super) fn read_id<'t>(words: &mut impl Iterator<Item = &'t str>) -> Option<SegmentId> {
+    let mut number = || words.next()?.parse().ok();
+    Some(SegmentId { message: number()?, block: number()?, part: number()? })
 }
 
 /// Whether the segment is a call that changes a file. Worked out once a call.

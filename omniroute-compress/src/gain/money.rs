@@ -1,8 +1,7 @@
 //! What the input of the recorded requests costs, with and without compression.
 
 use super::tally::Gain;
-use crate::cost::{CacheKind, CachePolicy, Price, Prices, Usd};
-use crate::rewrite::Market;
+use crate::cost::{CacheKind, CachePolicy, Prices, Usd};
 
 /// Size of one request, and when it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +30,7 @@ impl Gain {
     /// times, no request is ever cold, which understates the bill of a session with long breaks. A rewrite of older
     /// turns is billed as if what it left had been cached.
     pub fn costs(&self, prices: &Prices, cache: &CachePolicy) -> Costs {
-        let market = Market { prices: *prices, cache: *cache };
-        let (read, write) = (Price::from_pico(market.read()), Price::from_pico(market.write()));
+        let (read, write) = (cache.read_price(prices), cache.write_price(prices));
         let mut out = Costs::default();
         let mut last: Option<Size> = None;
         for size in self.sizes() {

@@ -12,6 +12,8 @@ mod region;
 
 use std::borrow::Cow;
 
+pub(crate) use region::fence;
+
 use crate::terminal;
 
 /// Which layout rules run. All are on by default.

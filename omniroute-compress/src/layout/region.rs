@@ -110,7 +110,7 @@ const HEADERS: &[&[u8]] = &[
 ];
 
 /// Sign, length and whether nothing follows, of a fence line.
-fn fence(line: &[u8]) -> Option<(u8, usize, bool)> {
+pub(crate) fn fence(line: &[u8]) -> Option<(u8, usize, bool)> {
     let body = line.trim_ascii_start();
     let sign = *body.first().filter(|&&b| b == b'`' || b == b'~')?;
     let length = body.iter().take_while(|&&b| b == sign).count();

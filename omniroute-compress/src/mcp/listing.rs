@@ -138,7 +138,6 @@ pub fn compress_listing(json: impl Into<Bytes>, options: ListingOptions) -> Resu
         }
         edits.push((node, literal.into()));
     }
-    edits.sort_by_key(|(node, _)| doc.offset(*node));
     if let (false, Ok(new)) = (edits.is_empty(), doc.replace_strings(edits)) {
         out.json = new.bytes().clone();
     }

@@ -1,33 +1,26 @@
 //! Adds up the results of all texts. Every figure of a receipt comes from here.
 
-use std::sync::Arc;
-
-use omniroute_core::{CompressReceipt, Dropped, EditLog, StepReceipt, Transcript};
+use omniroute_core::{CompressReceipt, Dropped, EditLog, StepReceipt};
 
 use super::fit::BUDGET;
+use super::form::Form;
 use crate::plan::Steps;
-use crate::result::SegmentResult;
 
 /// Totals before, after, per kind and per step.
-pub(super) fn totals(
-    receipt: &mut CompressReceipt,
-    steps: &Steps,
-    transcript: &Transcript<'_>,
-    results: &[Arc<SegmentResult>],
-) {
+pub(super) fn totals(receipt: &mut CompressReceipt, steps: &Steps, form: &Form<'_>) {
     for engine in &steps.engines {
         let mut step = StepReceipt::default();
         step.engine = engine.info().id.to_owned();
         step.version = engine.info().version;
         receipt.steps.push(step);
     }
-    if results.iter().any(|result| result.steps.len() > steps.engines.len()) {
+    if form.results.iter().any(|result| result.steps.len() > steps.engines.len()) {
         let mut step = StepReceipt::default();
         step.engine = BUDGET.to_owned();
         step.version = 1;
         receipt.steps.push(step);
     }
-    for (segment, result) in transcript.segments().iter().zip(results) {
+    for (segment, result) in form.transcript.segments().iter().zip(&form.results) {
         receipt.tokens_before += u64::from(result.tokens_before);
         receipt.tokens_after += u64::from(result.tokens_after);
         let kind = receipt.by_kind.entry(segment.kind).or_default();

@@ -4,15 +4,15 @@
 //! every later turn comes to the same answer without any memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use omniroute_core::{ChatRequest, EngineContext, History, SegmentKind, Transcript};
+use omniroute_core::{CompressReceipt, History, SegmentKind};
 
 use super::Pipeline;
 use super::epoch::Pin;
+use super::form::Form;
+use super::rewrite::Here;
 use super::steps::pinned;
-use crate::result::SegmentResult;
 use crate::rewrite::answers;
 
 /// Turns in which the change must have paid.
@@ -22,16 +22,15 @@ impl Pipeline<'_> {
     /// The new forms of texts of the user.
     pub(super) fn delayed(
         &self,
-        request: &ChatRequest,
-        transcript: &Transcript<'_>,
-        results: &[Arc<SegmentResult>],
-        cx: &EngineContext<'_>,
+        here: &Here<'_, '_>,
+        form: &Form<'_>,
+        receipt: &mut CompressReceipt,
     ) -> BTreeMap<usize, Pin> {
         let mut pins = BTreeMap::new();
-        if !self.steps.user_blocks || !cx.reachable || cx.lossless_only {
+        if !self.steps.user_blocks || !here.cx.reachable || here.cx.lossless_only {
             return pins;
         }
-        let segments = transcript.segments();
+        let (segments, results) = (form.transcript.segments(), &form.results);
         let answers = answers(segments);
         let users: Vec<usize> = (0..segments.len())
             .filter(|n| segments.get(*n).is_some_and(|s| s.kind == SegmentKind::User))
@@ -46,18 +45,13 @@ impl Pipeline<'_> {
         let ends: BTreeMap<usize, usize> = users.iter().filter_map(|n| Some((*n, end_of(*n)?))).collect();
         let open: BTreeSet<usize> = ends.keys().copied().collect();
         let mut past = History::new(segments, 0).open_user(open);
-        for engine in self.steps.engines.iter().filter(|engine| engine.info().history) {
-            let done = catch_unwind(AssertUnwindSafe(|| engine.history(&mut past, cx)));
-            if !matches!(done, Ok(Ok(()))) {
-                past.take_back(engine.info().id);
-            }
-        }
+        self.work_on(&mut past, here.cx, receipt);
         // Sums of tokens as they came: what follows may have changed its form since.
         let mut sums = vec![0_u64];
         for result in results {
             sums.push(sums.last().copied().unwrap_or(0) + u64::from(result.tokens_before));
         }
-        let market = self.market(request);
+        let market = self.market(here.request);
         for (index, (engine, new)) in past.into_edits() {
             let (Some(end), Some(result)) = (ends.get(&index), results.get(index)) else { continue };
             let tokens = self.tokenizer.count(&new.text);
@@ -72,16 +66,11 @@ impl Pipeline<'_> {
     }
 
     /// Puts the new forms in place.
-    pub(super) fn put_delayed(
-        &self,
-        transcript: &Transcript<'_>,
-        pins: &BTreeMap<usize, Pin>,
-        results: &mut [Arc<SegmentResult>],
-    ) {
+    pub(super) fn put_delayed(&self, form: &mut Form<'_>, pins: &BTreeMap<usize, Pin>) {
         for (index, pin) in pins {
-            let segment = transcript.segments().get(*index);
+            let segment = form.transcript.segments().get(*index);
             let result = segment.and_then(|segment| pinned(self.steps, self.tokenizer, segment, pin));
-            if let (Some(result), Some(slot)) = (result, results.get_mut(*index)) {
+            if let (Some(result), Some(slot)) = (result, form.results.get_mut(*index)) {
                 *slot = Arc::new(result);
             }
         }

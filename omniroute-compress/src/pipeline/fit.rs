@@ -1,18 +1,16 @@
 //! A request that would not fit: old results are cut until it does, or until only what must stay is left.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
-use omniroute_core::{Dropped, EngineContext, History, Transcript};
+use omniroute_core::{CompressReceipt, Diagnostic, DocError, Dropped, EngineContext, History, Segment};
 
 use super::Pipeline;
 use super::epoch::Pin;
+use super::form::Form;
+use super::rewrite::Here;
 use crate::budget::cut;
-use crate::ccr::{Handle, is_tool};
-use crate::engines::{is_stub, newest_reads};
-use crate::redact::redact;
-use crate::result::SegmentResult;
+use crate::ccr::{Handle, is_tool, keep};
+use crate::engines::{is_whole, newest_reads};
 use crate::rewrite::answers;
 
 /// The name under which cuts stand in receipts.
@@ -32,60 +30,86 @@ pub(crate) struct Limit {
 }
 
 impl Pipeline<'_> {
-    /// New forms of texts that bring `total` tokens down to the target, as far as that is possible; nothing if the
-    /// request fits as it is.
-    pub(super) fn fit(
+    /// The request cut to the limit, as far as that is possible; `form` if it fits as it is. `delayed` are forms of
+    /// texts of the user, `note` the tokens of what is added.
+    ///
+    /// # Errors
+    /// [`DocError`] as for the request itself.
+    pub(super) fn fitted<'d>(
         &self,
-        transcript: &Transcript<'_>,
-        results: &[Arc<SegmentResult>],
-        cx: &EngineContext<'_>,
-        total: u64,
-    ) -> BTreeMap<usize, Pin> {
-        let mut pins: BTreeMap<usize, Pin> = BTreeMap::new();
-        let mut left: BTreeMap<usize, u64> = BTreeMap::new();
-        let Some(limit) = self.limit.filter(|limit| total > limit.most && !cx.lossless_only) else {
-            return pins;
-        };
-        let segments = transcript.segments();
+        here: &Here<'_, 'd>,
+        mut form: Form<'d>,
+        delayed: &BTreeMap<usize, Pin>,
+        note: u64,
+        receipt: &mut CompressReceipt,
+    ) -> Result<Form<'d>, DocError> {
+        let Some(limit) = self.limit else { return Ok(form) };
+        // What is cut may have been the source of a reference: the next round sees the texts without it.
+        for _ in 0..3 {
+            let cuts = match form.tokens() + note > limit.most && !here.cx.lossless_only {
+                true => self.cuts(&form, here.cx, form.tokens() + note - limit.target),
+                false => break,
+            };
+            if cuts.is_empty() {
+                break;
+            }
+            let segments = form.transcript.segments();
+            let mut epoch = self.blank(here, segments, segments.len());
+            epoch.passed = form.epoch.passed;
+            epoch.pins = form.epoch.pins.clone();
+            epoch.pins.extend(cuts);
+            let mut next = self.form_anew(here, epoch, receipt)?;
+            self.put_delayed(&mut next, delayed);
+            if next.tokens() >= form.tokens() {
+                break;
+            }
+            form = next;
+        }
+        let left = form.tokens() + note;
+        if left > limit.most {
+            let wanted = limit.target;
+            let action = format!("{left} tokens are left, {wanted} were wanted: what must stay is longer");
+            receipt.notes.push(Diagnostic::new("budget_unreachable", "", action));
+        }
+        Ok(form)
+    }
+
+    /// New forms of old texts that have `over` tokens fewer, or as many as may go.
+    fn cuts(&self, form: &Form<'_>, cx: &EngineContext<'_>, mut over: u64) -> BTreeMap<usize, Pin> {
+        let segments = form.transcript.segments();
         let answers = answers(segments);
         let end =
             answers.len().checked_sub(LIVE_ANSWERS).and_then(|at| answers.get(at)).copied().unwrap_or(0);
         let past = History::new(segments, end);
         let newest: HashSet<usize> = newest_reads(&past);
-        let open: Vec<(usize, u64)> = results
-            .iter()
-            .enumerate()
-            .filter(|(index, result)| {
-                let whole = segments.get(*index).is_some_and(|s| is_whole(s.edited_by()));
-                let fetched = past.call_of(*index).is_some_and(|call| is_tool(&call.tool));
-                past.is_open(*index)
-                    && whole
-                    && !fetched
-                    && !newest.contains(index)
-                    && result.tokens_after >= MIN_TOKENS
-            })
-            .map(|(index, result)| (index, u64::from(result.tokens_after)))
-            .collect();
-        let all: u64 = open.iter().map(|(_, tokens)| tokens).sum();
-        let mut over = total.saturating_sub(limit.target);
+        let mut open: Vec<Open<'_, '_>> = Vec::new();
+        for (index, (segment, result)) in segments.iter().zip(&form.results).enumerate() {
+            let fetched = past.call_of(index).is_some_and(|call| is_tool(&call.tool));
+            if past.is_open(index)
+                && is_whole(segment.edited_by())
+                && !fetched
+                && !newest.contains(&index)
+                && result.tokens_after >= MIN_TOKENS
+            {
+                open.push(Open { index, segment, tokens: u64::from(result.tokens_after), handle: None });
+            }
+        }
+        let all: u64 = open.iter().map(|text| text.tokens).sum();
         // First everybody's share, then from the oldest on all that may go.
         let wanted = over;
-        let share = |index: &usize| {
-            let length = segments.get(*index).map_or(0, |s| s.sent().len() as u64);
-            length.saturating_mul(wanted).checked_div(all).unwrap_or(0) as usize + 1
-        };
+        let mut pins = BTreeMap::new();
         for round in 0..2 {
-            for (index, tokens) in &open {
+            for text in &mut open {
                 if over == 0 {
                     return pins;
                 }
-                let bytes = if round == 0 { share(index) } else { usize::MAX };
-                let Some((pin, now)) = self.cut_one(transcript, *index, bytes, cx) else { continue };
-                let before = left.get(index).copied().unwrap_or(*tokens);
-                if now < before {
-                    over = over.saturating_sub(before - now);
-                    pins.insert(*index, pin);
-                    left.insert(*index, now);
+                let share = (text.segment.sent().len() as u64).saturating_mul(wanted).checked_div(all);
+                let bytes = if round == 0 { share.unwrap_or(0) as usize + 1 } else { usize::MAX };
+                let Some((pin, now)) = self.cut_one(text, bytes, cx) else { continue };
+                if now < text.tokens {
+                    over = over.saturating_sub(text.tokens - now);
+                    text.tokens = now;
+                    pins.insert(text.index, pin);
                 }
             }
         }
@@ -93,22 +117,17 @@ impl Pipeline<'_> {
     }
 
     /// One text with `bytes` fewer, and its tokens.
-    fn cut_one(
-        &self,
-        transcript: &Transcript<'_>,
-        index: usize,
-        bytes: usize,
-        cx: &EngineContext<'_>,
-    ) -> Option<(Pin, u64)> {
-        let segment = transcript.segments().get(index)?;
-        let (original, text) = (segment.original(), segment.sent());
-        let keep = cx.reachable && matches!(redact(original), Cow::Borrowed(_));
-        let id = if keep { cx.blobs.put(cx.principal, original.as_bytes()).ok() } else { None };
-        let handle = id.map(|id| Handle::new(id, original).inner());
-        let cut = cut(text, bytes, handle.as_deref())?;
+    fn cut_one(&self, text: &mut Open<'_, '_>, bytes: usize, cx: &EngineContext<'_>) -> Option<(Pin, u64)> {
+        let original = text.segment.original();
+        // Kept once, whatever the number of rounds. A store that fails is no reason to send what does not fit.
+        let handle = *text.handle.get_or_insert_with(|| match cx.reachable {
+            true => keep(cx, original).ok().and_then(Result::ok),
+            false => None,
+        });
+        let cut = cut(text.segment.sent(), bytes, handle.map(|handle| handle.inner()).as_deref())?;
         let mut dropped = Dropped::default();
         (dropped.lines, dropped.bytes) = (cut.lines, cut.bytes);
-        if id.is_some() {
+        if handle.is_some() {
             dropped.recoverable_bytes = cut.bytes;
         }
         let tokens = u64::from(self.tokenizer.count(&cut.text));
@@ -116,7 +135,7 @@ impl Pipeline<'_> {
             engine: BUDGET.to_owned(),
             text: cut.text,
             undo: None,
-            kept: id.iter().map(ToString::to_string).collect(),
+            kept: handle.iter().map(|handle| handle.id.to_string()).collect(),
             dropped,
             techniques: vec!["cut".to_owned()],
         };
@@ -124,8 +143,12 @@ impl Pipeline<'_> {
     }
 }
 
-/// Whether a text stands there itself: no stub, no reference to another text, no table.
-fn is_whole(edited_by: &[&str]) -> bool {
-    let other = |id: &&str| matches!(*id, "repeat" | "session-dedup" | "rows" | "ionizer");
-    !is_stub(edited_by) && !edited_by.iter().any(other)
+/// A text that may be cut.
+struct Open<'a, 'd> {
+    index: usize,
+    segment: &'a Segment<'d>,
+    /// Tokens in the form it has by now.
+    tokens: u64,
+    /// Where the whole text is kept, once that was tried.
+    handle: Option<Option<Handle>>,
 }

@@ -1,29 +1,24 @@
 //! Keeps alive what can be fetched back: every request that still shows a handle starts its time anew, and what
 //! the store has lost is put back from the body, which still has the original.
 
-use std::sync::Arc;
+use omniroute_core::{BlobId, BlobStore, CompressReceipt, Diagnostic, Principal};
 
-use omniroute_core::{BlobId, BlobStore, CompressReceipt, Diagnostic, Principal, Transcript};
-
+use super::form::Form;
 use crate::redact::redact;
-use crate::result::SegmentResult;
 
 /// Touches the texts behind all handles of a body and puts back those that are gone.
 pub(super) fn alive(
     blobs: &dyn BlobStore,
     principal: &Principal,
-    transcript: &Transcript<'_>,
-    results: &[Arc<SegmentResult>],
+    form: &Form<'_>,
     receipt: &mut CompressReceipt,
 ) {
-    let kept =
-        |result: &Arc<SegmentResult>| result.sent.as_ref().is_some_and(|sent| !sent.recoverable.is_empty());
-    if !results.iter().any(kept) {
-        return;
-    }
     let mut ids: Vec<BlobId> = Vec::new();
-    for sent in results.iter().filter_map(|result| result.sent.as_ref()) {
+    for sent in form.results.iter().filter_map(|result| result.sent.as_ref()) {
         ids.extend(&sent.recoverable);
+    }
+    if ids.is_empty() {
+        return;
     }
     ids.sort_unstable();
     ids.dedup();
@@ -37,7 +32,7 @@ pub(super) fn alive(
     if missing.is_empty() {
         return;
     }
-    for (segment, result) in transcript.segments().iter().zip(results) {
+    for (segment, result) in form.transcript.segments().iter().zip(&form.results) {
         let Some(sent) = &result.sent else { continue };
         for id in sent.recoverable.iter().filter(|id| missing.binary_search(id).is_ok()) {
             if !put_back(blobs, principal, *id, segment.original()) {

@@ -18,10 +18,10 @@ pub(super) fn seed(request: &ChatRequest, fingerprint: &[u8; 32], continues: boo
     hash.finalize().into()
 }
 
-/// A start of keys from another one and a digest.
-pub(super) fn join(seed: &Key, digest: &Key) -> Key {
+/// The key of a text under what a digest stands for, from its key without it.
+pub(super) fn join(key: &Key, digest: &Key) -> Key {
     let mut hash = Sha256::new();
-    hash.update(seed);
+    hash.update(key);
     hash.update(digest);
     hash.finalize().into()
 }

@@ -1,5 +1,6 @@
 //! Rewrite points: is this one, what would change, does it pay, and what is remembered of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use omniroute_core::{
 };
 
 use super::epoch::{Epoch, Pin};
+use super::form::{Form, sum};
 use super::session::SessionRecord;
 use super::{Pipeline, is_chained, keys};
 use crate::cost::CacheKind;
@@ -23,13 +25,22 @@ const MAX_THRESHOLDS: u32 = 32;
 const MAX_TRAIL: usize = 4_096;
 
 /// What one call knows of itself.
-pub(super) struct Here<'a> {
-    pub(super) request: &'a ChatRequest,
+pub(super) struct Here<'a, 'd> {
+    pub(super) request: &'d ChatRequest,
     /// Keys of the texts without any rewrite.
     pub(super) keys: &'a [Key],
-    pub(super) seed: &'a Key,
     pub(super) fingerprint: &'a Key,
     pub(super) cx: &'a EngineContext<'a>,
+}
+
+impl Here<'_, '_> {
+    /// Keys of the texts under an epoch; without one those of the request as it is.
+    pub(super) fn keys_under(&self, epoch: &Epoch) -> Cow<'_, [Key]> {
+        match epoch.digest() {
+            None => Cow::Borrowed(self.keys),
+            Some(digest) => Cow::Owned(self.keys.iter().map(|key| keys::join(key, &digest)).collect()),
+        }
+    }
 }
 
 /// Why the history may be rewritten, and how many of its texts the cache still holds.
@@ -39,35 +50,44 @@ struct Point {
     cached: usize,
 }
 
-type Results = Vec<Arc<SegmentResult>>;
-
 impl Pipeline<'_> {
-    /// The rewrite in force for this request: the one of before, a new one, or none.
+    /// The form in force for this request: that of the rewrite before, of a new one, or of none. `transcript` is that of
+    /// the request as it came.
     ///
     /// # Errors
     /// [`DocError`] as for the request itself.
-    pub(super) fn epoch(
+    pub(super) fn in_force<'d>(
         &self,
-        here: &Here<'_>,
-        segments: &[Segment<'_>],
+        here: &Here<'_, 'd>,
+        transcript: Transcript<'d>,
         record: &mut SessionRecord,
         receipt: &mut CompressReceipt,
-    ) -> Result<Epoch, DocError> {
+    ) -> Result<Form<'d>, DocError> {
         let before =
             record.epoch.clone().filter(|epoch| epoch.fits(here.keys, here.fingerprint)).unwrap_or_default();
+        if !self.wants_history() {
+            return Ok(self.form(here, transcript, before, receipt));
+        }
         let market = self.market(here.request);
-        let now = match self.rewrite {
-            Rewrite::Never => before,
-            Rewrite::Threshold { every_tokens } => {
-                self.thresholds(here, segments, before, every_tokens, &market, receipt)?
+        let point = self.point(here, transcript.segments(), record, &market);
+        self.remember(here, transcript.segments(), record, &market);
+        match (self.rewrite, point) {
+            (Rewrite::Threshold { every_tokens }, _) => {
+                self.thresholds(here, transcript, before, every_tokens, &market, receipt)
             }
-            Rewrite::ColdOnly | Rewrite::Always => match self.point(here, segments, record, &market) {
-                Some(point) => self.rewritten(here, segments, before, point, &market, receipt)?,
-                None => before,
-            },
-        };
-        self.remember(here, segments, record, &market);
-        Ok(now)
+            (_, Some(point)) => self.rewritten(here, transcript, before, point, &market, receipt),
+            (_, None) => Ok(self.form(here, transcript, before, receipt)),
+        }
+    }
+
+    /// The request under an epoch, apart from any other form of it.
+    pub(super) fn form_anew<'d>(
+        &self,
+        here: &Here<'_, 'd>,
+        epoch: Epoch,
+        receipt: &mut CompressReceipt,
+    ) -> Result<Form<'d>, DocError> {
+        Ok(self.form(here, Transcript::of(here.request)?, epoch, receipt))
     }
 
     pub(super) fn market(&self, request: &ChatRequest) -> Market {
@@ -85,7 +105,7 @@ impl Pipeline<'_> {
     /// Whether the cache has gone, or part of it.
     fn point(
         &self,
-        here: &Here<'_>,
+        here: &Here<'_, '_>,
         segments: &[Segment<'_>],
         record: &SessionRecord,
         market: &Market,
@@ -116,7 +136,7 @@ impl Pipeline<'_> {
 
     fn remember(
         &self,
-        here: &Here<'_>,
+        here: &Here<'_, '_>,
         segments: &[Segment<'_>],
         record: &mut SessionRecord,
         market: &Market,
@@ -133,38 +153,20 @@ impl Pipeline<'_> {
         }
     }
 
-    /// The results under an epoch, apart from the request that is being worked on.
-    fn results_under(
+    /// Lets the engines of the plan work on older texts, as far as what they leave out could be fetched. What fails is
+    /// taken back and said.
+    pub(super) fn work_on(
         &self,
-        here: &Here<'_>,
-        epoch: &Epoch,
+        past: &mut History<'_, '_>,
+        cx: &EngineContext<'_>,
         receipt: &mut CompressReceipt,
-    ) -> Result<Results, DocError> {
-        let mut transcript = Transcript::of(here.request)?;
-        let keys = epoch_keys(here, &transcript, epoch);
-        let mut apart = CompressReceipt::default();
-        let results = self.results(&mut transcript, &keys, here.cx, &mut apart, &epoch.pins);
-        receipt.engine_bytes += apart.engine_bytes;
-        Ok(results)
-    }
-
-    /// What the engines would replace in the first `view` texts, of which `end` are old.
-    fn pins(
-        &self,
-        here: &Here<'_>,
-        base: &Transcript<'_>,
-        results: &[Arc<SegmentResult>],
-        (view, end): (usize, usize),
-        receipt: &mut CompressReceipt,
-    ) -> BTreeMap<usize, Pin> {
-        let segments = base.segments().get(..view).unwrap_or(base.segments());
-        let mut past = History::new(segments, end);
+    ) {
         for engine in self.steps.engines.iter().filter(|engine| engine.info().history) {
             let info = *engine.info();
-            if info.retrieval && (!here.cx.reachable || here.cx.lossless_only) {
+            if info.retrieval && (!cx.reachable || cx.lossless_only) {
                 continue;
             }
-            let done = catch_unwind(AssertUnwindSafe(|| engine.history(&mut past, here.cx)));
+            let done = catch_unwind(AssertUnwindSafe(|| engine.history(past, cx)));
             let code = match done {
                 Ok(Ok(())) => continue,
                 Ok(Err(error)) => error.code,
@@ -172,15 +174,28 @@ impl Pipeline<'_> {
             };
             past.take_back(info.id);
             let action =
-                format!("engine {} failed at a rewrite point ({code}), nothing of it was done", info.id);
+                format!("engine {} failed with older texts ({code}), nothing of it was done", info.id);
             receipt.notes.push(Diagnostic::new("engine_error", "", action));
         }
+    }
+
+    /// What the engines would replace in the first `view` texts, of which `end` are old.
+    fn pins(
+        &self,
+        here: &Here<'_, '_>,
+        base: &Form<'_>,
+        (view, end): (usize, usize),
+        receipt: &mut CompressReceipt,
+    ) -> BTreeMap<usize, Pin> {
+        let segments = base.transcript.segments().get(..view).unwrap_or(base.transcript.segments());
+        let mut past = History::new(segments, end);
+        self.work_on(&mut past, here.cx, receipt);
         let mut pins = BTreeMap::new();
         for (index, (engine, new)) in past.into_edits() {
             let exact = || segments.get(index).is_some_and(|s| s.rewrites_exactly());
             let lossless = new.undo.is_some() && new.recoverable.is_empty() && exact();
             let sent = segments.get(index).map_or("", |s| s.sent());
-            let tokens = results.get(index).map_or(0, |result| result.tokens_after);
+            let tokens = base.results.get(index).map_or(0, |result| result.tokens_after);
             let smaller = new.text.len() < sent.len() && self.tokenizer.count(&new.text) < tokens;
             if smaller && !new.text.trim().is_empty() && (lossless || !here.cx.lossless_only) {
                 pins.insert(index, Pin::of(engine, &new));
@@ -190,107 +205,105 @@ impl Pipeline<'_> {
     }
 
     /// A rewrite at a point, if anything would change and it pays.
-    fn rewritten(
+    fn rewritten<'d>(
         &self,
-        here: &Here<'_>,
-        segments: &[Segment<'_>],
+        here: &Here<'_, 'd>,
+        transcript: Transcript<'d>,
         before: Epoch,
         point: Point,
         market: &Market,
         receipt: &mut CompressReceipt,
-    ) -> Result<Epoch, DocError> {
-        let end = live_tail(&answers(segments));
+    ) -> Result<Form<'d>, DocError> {
+        let count = transcript.segments().len();
+        let end = live_tail(&answers(transcript.segments()));
         if end == 0 {
-            return Ok(before);
+            return Ok(self.form(here, transcript, before, receipt));
         }
-        let mut base = Transcript::of(here.request)?;
-        let mut apart = CompressReceipt::default();
-        let results = self.results(&mut base, here.keys, here.cx, &mut apart, &BTreeMap::new());
-        receipt.engine_bytes += apart.engine_bytes;
-        let pins = self.pins(here, &base, &results, (segments.len(), end), receipt);
-        if pins == before.pins || pins.is_empty() {
-            return Ok(before);
-        }
-        let mut next = Epoch { pins, ..self.blank(here, segments, segments.len()) };
-        next.passed = before.passed;
+        let base = self.form(here, transcript, Epoch::default(), receipt);
+        let pins = self.pins(here, &base, (count, end), receipt);
+        let passed = before.passed;
+        let changes = pins != before.pins && !pins.is_empty();
+        let next = Epoch { pins, passed, ..self.blank(here, base.transcript.segments(), count) };
         let current = match before.pins.is_empty() {
-            true => results,
-            false => self.results_under(here, &before, receipt)?,
+            true => Form { epoch: before, ..base },
+            false => self.form_anew(here, before, receipt)?,
         };
-        let new = self.results_under(here, &next, receipt)?;
-        let report = forecast(&current, &new, point, market);
+        if !changes {
+            return Ok(current);
+        }
+        let new = self.form_anew(here, next, receipt)?;
+        let report = forecast(&current.results, &new.results, point, market);
         let done = report.done;
         receipt.rewrite = Some(report);
-        Ok(if done { next } else { before })
+        Ok(if done { new } else { current })
     }
 
     /// Rewrites where the history passes multiples of `every` tokens: the same for the same history, whoever asks.
-    fn thresholds(
+    fn thresholds<'d>(
         &self,
-        here: &Here<'_>,
-        segments: &[Segment<'_>],
+        here: &Here<'_, 'd>,
+        transcript: Transcript<'d>,
         before: Epoch,
         every: u64,
         market: &Market,
         receipt: &mut CompressReceipt,
-    ) -> Result<Epoch, DocError> {
+    ) -> Result<Form<'d>, DocError> {
         let every = every.max(1_000);
-        let mut base = Transcript::of(here.request)?;
-        let mut apart = CompressReceipt::default();
-        let results = self.results(&mut base, here.keys, here.cx, &mut apart, &BTreeMap::new());
-        receipt.engine_bytes += apart.engine_bytes;
-        let answers = answers(segments);
-        let mut epoch = before;
-        let mut current = match epoch.pins.is_empty() {
-            true => results.clone(),
-            false => self.results_under(here, &epoch, receipt)?,
-        };
-        let mut sum = 0;
-        let mut next = u64::from(epoch.passed + 1) * every;
-        for (index, result) in results.iter().enumerate() {
-            sum += u64::from(result.tokens_before);
-            if sum < next || epoch.passed >= MAX_THRESHOLDS {
+        let count = transcript.segments().len();
+        let answers = answers(transcript.segments());
+        let mut current = self.form(here, transcript, before, receipt);
+        // The request without any rewrite; only worked out where a threshold is passed.
+        let mut base: Option<Form<'d>> = None;
+        let lengths: Vec<u64> = current.results.iter().map(|r| u64::from(r.tokens_before)).collect();
+        let mut total = 0;
+        let mut next = u64::from(current.epoch.passed + 1) * every;
+        for (index, length) in lengths.into_iter().enumerate() {
+            total += length;
+            if total < next || current.epoch.passed >= MAX_THRESHOLDS {
                 continue;
             }
             // The request in which this text was new ended before the next answer.
             let at = answers.partition_point(|start| *start <= index);
-            let view = answers.get(at).copied().unwrap_or(segments.len());
-            epoch.passed = u32::try_from(sum / every).unwrap_or(u32::MAX);
-            next = u64::from(epoch.passed).saturating_add(1).saturating_mul(every);
+            let view = answers.get(at).copied().unwrap_or(count);
+            current.epoch.passed = u32::try_from(total / every).unwrap_or(u32::MAX);
+            next = u64::from(current.epoch.passed).saturating_add(1).saturating_mul(every);
             let end = live_tail(answers.get(..at).unwrap_or(&answers));
             if end == 0 {
                 continue;
             }
-            let found = self.pins(here, &base, &results, (view, end), receipt);
+            if base.is_none() && !current.epoch.pins.is_empty() {
+                base = Some(self.form_anew(here, Epoch::default(), receipt)?);
+            }
+            let found = self.pins(here, base.as_ref().unwrap_or(&current), (view, end), receipt);
             let fresh: BTreeMap<usize, Pin> =
-                found.into_iter().filter(|(index, _)| !epoch.pins.contains_key(index)).collect();
+                found.into_iter().filter(|(index, _)| !current.epoch.pins.contains_key(index)).collect();
             let Some((&first, _)) = fresh.first_key_value() else { continue };
-            let mut next_epoch = self.blank(here, segments, view);
-            next_epoch.passed = epoch.passed;
-            next_epoch.pins = epoch.pins.clone();
             let texts = fresh.len();
-            next_epoch.pins.extend(fresh);
+            let mut epoch = self.blank(here, current.transcript.segments(), view);
+            epoch.passed = current.epoch.passed;
+            epoch.pins = current.epoch.pins.clone();
+            epoch.pins.extend(fresh);
             // Only texts of that request count; what they become depends on nothing after them.
-            let new = self.results_under(here, &next_epoch, receipt)?;
-            let tokens = |results: &[Arc<SegmentResult>], from: usize| {
-                let counted = results.get(from..view).unwrap_or_default();
-                counted.iter().map(|r| u64::from(r.tokens_after)).sum::<u64>()
-            };
+            let new = self.form_anew(here, epoch, receipt)?;
+            let tokens = |form: &Form<'_>, from: usize| sum(form.results.get(from..view).unwrap_or_default());
             let saved = tokens(&current, 0).saturating_sub(tokens(&new, 0));
             let resent = tokens(&new, first);
             let done = market.pays(saved, resent, TURNS);
-            if view == segments.len() {
+            if view == count {
                 receipt.rewrite = Some(report("threshold", done, texts, (saved, resent), market, false));
             }
             if done {
-                (epoch, current) = (next_epoch, new);
+                let old = std::mem::replace(&mut current, new);
+                if old.epoch.pins.is_empty() {
+                    base = Some(old);
+                }
             }
         }
-        Ok(epoch)
+        Ok(current)
     }
 
     /// An epoch of the first `view` texts without any change.
-    pub(super) fn blank(&self, here: &Here<'_>, segments: &[Segment<'_>], view: usize) -> Epoch {
+    pub(super) fn blank(&self, here: &Here<'_, '_>, segments: &[Segment<'_>], view: usize) -> Epoch {
         let last = segments.iter().take(view).rposition(|s| is_chained(s.kind));
         let chain = last.and_then(|last| here.keys.get(last)).map(|key| keys::hex(key)).unwrap_or_default();
         Epoch {
@@ -299,14 +312,6 @@ impl Pipeline<'_> {
             fingerprint: keys::hex(here.fingerprint),
             ..Epoch::default()
         }
-    }
-}
-
-/// Keys of the texts under an epoch; without one those of the request as it is.
-pub(super) fn epoch_keys(here: &Here<'_>, transcript: &Transcript<'_>, epoch: &Epoch) -> Vec<Key> {
-    match epoch.digest() {
-        None => here.keys.to_vec(),
-        Some(digest) => keys::of(transcript, &keys::join(here.seed, &digest)),
     }
 }
 
@@ -326,10 +331,8 @@ fn forecast(
     let differs = |(a, b): (&Arc<SegmentResult>, &Arc<SegmentResult>)| form(a) != form(b);
     let texts = current.iter().zip(new).filter(|pair| differs(*pair)).count();
     let first = current.iter().zip(new).position(differs).unwrap_or(new.len());
-    let sum = |results: &[Arc<SegmentResult>]| results.iter().map(|r| u64::from(r.tokens_after)).sum::<u64>();
     let saved = sum(current).saturating_sub(sum(new));
-    let cached = new.get(first..point.cached.clamp(first, new.len().max(first))).unwrap_or_default();
-    let resent = cached.iter().map(|r| u64::from(r.tokens_after)).sum();
+    let resent = sum(new.get(first..point.cached.clamp(first, new.len().max(first))).unwrap_or_default());
     let cold = resent == 0;
     let done = if cold { saved > 0 } else { market.pays(saved, resent, TURNS) };
     report(point.reason, done, texts, (saved, resent), market, cold)

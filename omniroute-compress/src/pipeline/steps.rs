@@ -84,7 +84,8 @@ impl<'a> Runner<'a> {
         let mut edited_by = Vec::new();
         let mut recoverable = Vec::new();
         let mut log = SegmentLog::new(segment.id, String::new(), false);
-        for (position, engine) in self.steps.engines.clone().iter().enumerate() {
+        let steps = self.steps;
+        for (position, engine) in steps.engines.iter().enumerate() {
             let mut outcome = StepOutcome { tokens_in: tokens, tokens_out: tokens, ..StepOutcome::default() };
             if !engine.info().targets.contains(&segment.kind) {
                 out.steps.push(outcome);

@@ -5,6 +5,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::{Kind, Span};
+use crate::layout::fence;
 use crate::marker;
 
 /// A line, or several that belong together.
@@ -85,9 +86,7 @@ pub(super) fn each(bytes: &[u8], take: &mut dyn FnMut(Part)) {
             (at, after_blank, in_code) = (to, false, false);
             continue;
         }
-        if first < 4
-            && let Some((mark, count)) = fence(text)
-        {
+        if let Some((mark, count, _)) = fence(line) {
             let to = fence_end(bytes, end, mark, count);
             take(protect(to, Kind::Fence));
             (at, after_blank, in_code, in_diff) = (to, false, false, false);
@@ -189,21 +188,12 @@ fn is_command(line: &[u8]) -> bool {
         && words.take(3).any(|w| w.starts_with(b"-") || w.contains(&b'/') || w.starts_with(b"."))
 }
 
-fn fence(line: &[u8]) -> Option<(u8, usize)> {
-    let mark = *line.first()?;
-    let count = line.iter().take_while(|b| **b == mark).count();
-    (matches!(mark, b'`' | b'~') && count >= 3 && !line.get(count..)?.contains(&b'`'))
-        .then_some((mark, count))
-}
-
 /// Behind the closing fence, or the end of the text.
 fn fence_end(bytes: &[u8], mut at: usize, mark: u8, count: usize) -> usize {
     while at < bytes.len() {
         let end = line_end(bytes, at);
-        let line = trim_end(bytes.get(at..end).unwrap_or(&[]));
-        let start = line.iter().position(|b| *b != b' ').unwrap_or(0);
-        let text = line.get(start..).unwrap_or(&[]);
-        if text.len() >= count && text.iter().all(|b| *b == mark) {
+        let closing = fence(bytes.get(at..end).unwrap_or(&[]));
+        if closing.is_some_and(|(other, length, bare)| other == mark && length >= count && bare) {
             return end;
         }
         at = end;

@@ -40,6 +40,15 @@ impl Session {
         serde_json::to_vec(&body).unwrap()
     }
 
+    /// The same with one more tool.
+    pub fn with_tool(&self, name: &str) -> Session {
+        let mut session = self.clone();
+        let mut tools = session.body["tools"].as_array().cloned().unwrap_or_default();
+        tools.push(agent::tool(session.wire, name));
+        session.body["tools"] = Value::Array(tools);
+        session
+    }
+
     /// Up to `n` lengths at which an agent would have sent a request: after a user's or tool's message.
     pub fn cuts(&self, n: usize) -> Vec<usize> {
         let messages = self.messages();

@@ -28,6 +28,8 @@ struct Inner {
     order: BTreeMap<u64, Key>,
     owners: HashMap<Principal, Owner>,
     next: u64,
+    /// The last use before any time was told: of what was not used since, nobody knows how old it is.
+    untimed: u64,
     bytes: usize,
     now: UnixMs,
 }
@@ -133,16 +135,13 @@ impl BlobStore for MemoryBlobs {
 
     fn tick(&self, now: UnixMs) {
         let mut inner = self.lock();
+        if inner.now == UnixMs(0) {
+            inner.untimed = inner.next;
+        }
         inner.now = inner.now.max(now);
         let ttl = i64::try_from(self.limits.ttl_ms).unwrap_or(i64::MAX);
         let end = inner.now.0.saturating_sub(ttl);
-        // In the order of use, so the first one that is young enough ends the search.
-        while let Some((_, key)) = inner.order.first_key_value() {
-            let old = inner.blobs.get(key).is_none_or(|entry| entry.used.0 > 0 && entry.used.0 < end);
-            if !old {
-                break;
-            }
-            let key = key.clone();
+        while let Some(key) = inner.oldest(end) {
             inner.drop_content(&key);
         }
     }
@@ -202,6 +201,12 @@ impl Inner {
     fn stamp(&mut self) -> u64 {
         self.next += 1;
         self.next
+    }
+
+    /// What was not used for longest, if that is longer than since `end`.
+    fn oldest(&self, end: i64) -> Option<Key> {
+        let (_, key) = self.order.range(self.untimed + 1..).next()?;
+        self.blobs.get(key).filter(|entry| entry.used.0 < end).map(|_| key.clone())
     }
 
     /// Lets go of what was not used for longest, never of `newest`.
@@ -298,5 +303,18 @@ mod tests {
         store.tick(UnixMs(0));
         assert_eq!(store.len(), 1, "time never goes back");
         assert_eq!(store.put(&p, b"old").unwrap(), old, "and it comes back when it is kept again");
+    }
+
+    #[test]
+    fn what_was_kept_before_a_time_was_told_keeps_nothing_else_from_ageing() {
+        let store = MemoryBlobs::with_limits(BlobLimits::default().ttl(std::time::Duration::from_secs(60)));
+        let p = Principal::default();
+        let (untimed, used) = (store.put(&p, b"untimed").unwrap(), store.put(&p, b"used").unwrap());
+        store.tick(UnixMs(1_000));
+        let old = store.put(&p, b"old").unwrap();
+        assert!(store.touch(&p, &[used]).unwrap().is_empty());
+        store.tick(UnixMs(70_000));
+        assert_eq!((store.look(&p, old).unwrap(), store.look(&p, used).unwrap()), (Held::Gone, Held::Gone));
+        assert!(store.get(&p, untimed).unwrap().is_some(), "nobody knows how old it is");
     }
 }

@@ -9,6 +9,7 @@ use super::request::Turn;
 use super::value::{Json, Str};
 use super::{Extra, error::ErrorBody};
 use crate::conversation::Role;
+use crate::doc::escape_into;
 
 /// Builds a reply from the events of a stream.
 ///
@@ -183,7 +184,8 @@ impl Piece {
     }
 }
 
-/// The events of a whole reply, for a client that asked for a stream. Calls without a name are not told.
+/// The events of a whole reply, for a client that asked for a stream. Calls without a name are not told; members that no
+/// event has are told as extras.
 pub fn replay(reply: Reply<'_>) -> Vec<Event> {
     let reply = reply.into_owned();
     let mut events = vec![Event::Start(Start {
@@ -203,13 +205,19 @@ pub fn replay(reply: Reply<'_>) -> Vec<Event> {
         for (part, content) in told.enumerate() {
             play(choice.index, part as u32, content, &mut events);
         }
-        for (key, value) in choice.extra {
+        let logprobs = choice.logprobs.map(|list| (Str::from("logprobs"), list));
+        for (key, value) in choice.extra.into_iter().chain(logprobs) {
             let key = key.into_chars().into_owned();
             events.push(Event::Extra { choice: Some(choice.index), key, value });
         }
         if let Some(stop) = choice.stop {
             events.push(Event::Stop { choice: choice.index, stop });
         }
+    }
+    if let Some(tier) = reply.tier {
+        let mut value = String::new();
+        escape_into(&tier.decode(), &mut value);
+        events.push(Event::Extra { choice: None, key: "service_tier".to_owned(), value: Json::of(value) });
     }
     events.extend(reply.usage.map(Event::Usage));
     events.push(Event::Finish);
@@ -282,5 +290,30 @@ mod tests {
         }
         law.end().unwrap();
         assert_eq!(assembler.finish().unwrap(), reply);
+    }
+
+    #[test]
+    fn what_no_event_has_is_told_as_an_extra() {
+        let parts = vec![Part::Text(Text { text: "hi".into(), ..Text::default() })];
+        let choice = Choice {
+            index: 0,
+            turn: Turn::new(Role::Assistant, parts),
+            stop: Some(Stop::new(StopReason::Stop)),
+            logprobs: Some(Json::of("{\"content\":[]}")),
+            extra: Vec::new(),
+        };
+        let reply = Reply { choices: vec![choice], tier: Some("flex".into()), ..Reply::default() };
+        let mut law = EventLaw::default();
+        let mut told = Vec::new();
+        for event in replay(reply) {
+            law.check(&event).unwrap();
+            if let Event::Extra { choice, key, value } = event {
+                told.push((choice, key, value.raw().to_owned()));
+            }
+        }
+        law.end().unwrap();
+        let [list, tier] = told.try_into().unwrap();
+        assert_eq!(list, (Some(0), "logprobs".to_owned(), "{\"content\":[]}".to_owned()));
+        assert_eq!(tier, (None, "service_tier".to_owned(), "\"flex\"".to_owned()));
     }
 }

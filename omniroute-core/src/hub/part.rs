@@ -312,6 +312,12 @@ impl<'d> Thought<'d> {
             extra: Vec::new(),
         }
     }
+
+    /// Whether nobody but its vendor can read it.
+    pub fn is_redacted(&self) -> bool {
+        let silent = self.text.iter().all(Str::is_empty);
+        self.spelling == Spelling::Redacted || (self.spelling == Spelling::Details && silent)
+    }
 }
 
 /// How a wire spells reasoning.

@@ -129,6 +129,7 @@ pub fn write_model(request: &Request<'_>, cx: &WriteContext, out: &mut JsonWrite
 pub fn write_input(call: &Call<'_>, pointer: &str, out: &mut JsonWriter, notes: &mut Vec<Diagnostic>) {
     match &call.arguments {
         Arguments::Json(json) if json.raw().starts_with('{') => drop(out.json(json)),
+        Arguments::Json(json) if json.raw() == "null" => drop(out.raw("{}")),
         Arguments::Json(json) => drop(out.object().key("value").json(json).end_object()),
         Arguments::Free(text) => drop(out.object().key("input").str(text).end_object()),
         Arguments::Text(text) if call.kind == CallKind::Custom => {

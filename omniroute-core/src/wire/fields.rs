@@ -3,14 +3,14 @@
 use crate::doc::{Doc, DocError, JsonStr, Kind, NodeId, Rule};
 
 /// One value, or none, for each of `N` names.
-pub(super) type Values<const N: usize> = [Option<NodeId>; N];
+pub type Values<const N: usize> = [Option<NodeId>; N];
 
 /// The values of `once` and of `rest` in `object`; everything else goes to `other`.
 /// Of members in `rest` that are given more than once the last one counts.
 ///
 /// # Errors
 /// [`Rule::DuplicateKey`] if one of `once` is given twice.
-pub(super) fn fields<'d, const N: usize, const M: usize>(
+pub fn fields<'d, const N: usize, const M: usize>(
     doc: &'d Doc,
     object: NodeId,
     once: [&'static str; N],
@@ -33,8 +33,11 @@ pub(super) fn fields<'d, const N: usize, const M: usize>(
     Ok((found, last))
 }
 
-/// As [`fields`], ignoring what is not named.
-pub(super) fn pick<const N: usize, const M: usize>(
+/// As [`fields()`], ignoring what is not named.
+///
+/// # Errors
+/// As [`fields()`].
+pub fn pick<const N: usize, const M: usize>(
     doc: &Doc,
     object: NodeId,
     once: [&'static str; N],
@@ -49,18 +52,25 @@ pub(super) fn last<const N: usize>(doc: &Doc, object: NodeId, names: [&'static s
     fields(doc, object, [], names, |_, _| {}).map_or([None; N], |([], found)| found)
 }
 
-pub(super) fn error(doc: &Doc, node: NodeId, rule: Rule, detail: String) -> DocError {
+/// An error that names `node` as its place.
+pub fn error(doc: &Doc, node: NodeId, rule: Rule, detail: String) -> DocError {
     DocError::at(rule, doc.bytes(), doc.offset(node), detail)
 }
 
-/// Refuses the root unless it is an object.
-pub(super) fn root_object(doc: &Doc) -> Result<NodeId, DocError> {
+/// The root, if it is an object.
+///
+/// # Errors
+/// [`Rule::Shape`] if it is not.
+pub fn root_object(doc: &Doc) -> Result<NodeId, DocError> {
     expect(doc, doc.root(), Kind::Object, "the body")?;
     Ok(doc.root())
 }
 
-/// Refuses `node` unless it has the kind.
-pub(super) fn expect(doc: &Doc, node: NodeId, kind: Kind, what: &str) -> Result<(), DocError> {
+/// Refuses `node`, called `what`, unless it has the kind.
+///
+/// # Errors
+/// [`Rule::Shape`] if it has another.
+pub fn expect(doc: &Doc, node: NodeId, kind: Kind, what: &str) -> Result<(), DocError> {
     if doc.kind(node) == kind {
         return Ok(());
     }
@@ -69,12 +79,10 @@ pub(super) fn expect(doc: &Doc, node: NodeId, kind: Kind, what: &str) -> Result<
 }
 
 /// The array behind a deciding key; a missing one is an error at the start of `object`.
-pub(super) fn array(
-    doc: &Doc,
-    object: NodeId,
-    value: Option<NodeId>,
-    name: &str,
-) -> Result<NodeId, DocError> {
+///
+/// # Errors
+/// [`Rule::Shape`] if it is missing or no array.
+pub fn array(doc: &Doc, object: NodeId, value: Option<NodeId>, name: &str) -> Result<NodeId, DocError> {
     let node = value.ok_or_else(|| error(doc, object, Rule::Shape, format!("key \"{name}\" is missing")))?;
     expect(doc, node, Kind::Array, name)?;
     Ok(node)

@@ -9,7 +9,7 @@ mod base64;
 pub mod common;
 pub mod effort;
 mod error;
-mod fields;
+pub mod fields;
 pub mod fitted;
 pub mod frame;
 mod gemini;

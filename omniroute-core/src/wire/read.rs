@@ -8,7 +8,7 @@ use super::fields;
 use super::json::JsonWriter;
 use crate::doc::{Doc, Kind, NodeId};
 use crate::failure::Exceeded;
-use crate::hub::{CacheMark, ErrorBody, Extra, Json, Str};
+use crate::hub::{CacheMark, ErrorBody, Extra, Json, Source, Str};
 
 /// The values of `names` in `object`; everything else goes to `extra`. `null` is the same as absent; of several
 /// members with one name the last counts.
@@ -77,6 +77,24 @@ pub fn cache_mark(doc: &Doc, node: Option<NodeId>) -> Option<CacheMark> {
         return None;
     }
     CacheMark::of(chars(doc, ttl).as_deref())
+}
+
+/// An address, or the bytes themselves in a data address.
+pub fn source_of(url: Str<'_>) -> Source<'_> {
+    let text = url.clone().into_chars();
+    let split = text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    match (split, &text) {
+        (Some(_), Cow::Borrowed(text)) => {
+            let (mime, data) =
+                text.strip_prefix("data:").and_then(|r| r.split_once(";base64,")).unwrap_or(("", ""));
+            Source::Base64 { mime: (!mime.is_empty()).then(|| mime.into()), data: data.into() }
+        }
+        (Some((mime, data)), _) => Source::Base64 {
+            mime: (!mime.is_empty()).then(|| mime.to_owned().into()),
+            data: data.to_owned().into(),
+        },
+        (None, _) => Source::Url { url, mime: None },
+    }
 }
 
 /// Writes the mark that [`cache_mark`] reads.

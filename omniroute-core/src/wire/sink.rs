@@ -3,7 +3,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::diagnostic::Diagnostic;
-use crate::hub::{Delta, ErrorBody, Event, Json, PartKind, Start, Stop, StopReason, Usage};
+use crate::hub::{
+    Delta, ErrorBody, Event, Json, Part, PartKind, Reply, Start, Stop, StopReason, Usage, replay,
+};
 
 /// Most choices, parts a choice and extra members that a stream may have.
 const MOST: usize = 10_000;
@@ -193,7 +195,7 @@ impl Sink {
             s.next > 0 || !matches!(s.stop, None | Some(StopReason::Stop | StopReason::ToolCalls))
         };
         if !self.choices.iter().any(said) {
-            return self.error(ErrorBody::own("empty_reply", "the answer has no content"));
+            return self.error(nothing_said());
         }
         for choice in self.choices.iter().map(|s| s.index).collect::<Vec<_>>() {
             self.close_all(choice);
@@ -207,6 +209,22 @@ impl Sink {
         if !self.ended {
             self.events.push(Event::Error(error));
             self.ended = true;
+        }
+    }
+
+    /// The events of an answer that came as a whole, apart from those that are collected. A call without a name is
+    /// not told; if nothing else was said, that is an error.
+    pub fn replay(&mut self, mut reply: Reply<'_>) -> Vec<Event> {
+        for choice in &mut reply.choices {
+            let all = choice.turn.parts.len();
+            choice.turn.parts.retain(|part| !matches!(part, Part::Call(call) if call.name.is_empty()));
+            if choice.turn.parts.len() < all {
+                self.nameless();
+            }
+        }
+        match reply.is_empty() {
+            true => vec![Event::Error(nothing_said())],
+            false => replay(reply),
         }
     }
 
@@ -224,7 +242,7 @@ impl Sink {
     }
 
     /// The remark for a call without a name.
-    pub(super) fn nameless(&mut self) {
+    pub fn nameless(&mut self) {
         self.note("nameless_call_dropped", "", "a call without a name is not told");
     }
 
@@ -246,6 +264,10 @@ impl Sink {
         self.choices.push(ChoiceState { index: choice, ..ChoiceState::default() });
         self.choices.last_mut()
     }
+}
+
+fn nothing_said() -> ErrorBody {
+    ErrorBody::own("empty_reply", "the answer has no content")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::read::error_body;
 use super::sink::Sink;
 use crate::diagnostic::Diagnostic;
 use crate::doc::Doc;
-use crate::hub::{ErrorBody, Event, Part, Reply, StreamItem, replay};
+use crate::hub::{ErrorBody, Event, Reply, StreamItem};
 
 /// Bytes in, events out.
 ///
@@ -149,13 +149,7 @@ impl<D: Decoder> SseReader<D> {
         }
         let doc = Doc::parse_with_limit(raw.clone(), MAX_WHOLE);
         let events = match doc.as_ref().map(|doc| self.decoder.whole(doc)) {
-            Ok(Ok(reply)) => {
-                let nameless = |part: &Part<'_>| matches!(part, Part::Call(call) if call.name.is_empty());
-                if reply.choices.iter().any(|c| c.turn.parts.iter().any(nameless)) {
-                    self.sink.nameless();
-                }
-                replay(reply)
-            }
+            Ok(Ok(reply)) => self.sink.replay(reply),
             Ok(Err(WireError::Vendor(error))) => vec![Event::Error(*error)],
             _ => vec![Event::Error(self.decoder.failure(&raw))],
         };

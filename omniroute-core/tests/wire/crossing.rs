@@ -3,21 +3,13 @@
 
 use omniroute_core::Doc;
 use omniroute_core::hub::{Part, Request, ToolKind, WriteContext};
-use omniroute_core::wire::{WIRES, Wire, WireError, by_id};
+use omniroute_core::wire::{WIRES, Wire};
 use serde_json::Value;
 
 use crate::exchanges::{self, ReplyKind};
-use crate::matrix::{self, Fate, Row};
+use crate::kept::{has_documents, keeps, refused};
+use crate::matrix::{self, Row};
 use crate::{neutral, replies};
-
-/// Wires that write requests by now.
-pub(crate) fn writers() -> Vec<Wire> {
-    let able = |w: &Wire| {
-        let empty = Request::default();
-        !matches!(w.write(&empty, &WriteContext::default()), Err(WireError::Unsupported { .. }))
-    };
-    WIRES.iter().copied().filter(able).collect()
-}
 
 /// The texts, calls and results of a request, without what differs by wire.
 pub(crate) fn content(request: &Request<'_>) -> (Vec<String>, Vec<String>, Vec<String>) {
@@ -65,68 +57,13 @@ pub(crate) fn content(request: &Request<'_>) -> (Vec<String>, Vec<String>, Vec<S
     (texts, calls, results)
 }
 
-/// What became of `row` on the way to `target`, checked against what the matrix promises.
-fn keeps(
-    row: &Row,
-    from: &Request<'_>,
-    to: &Request<'_>,
-    codes: &[(String, String)],
-    target: &str,
-) -> Result<(), String> {
-    let find = |r: &Request<'_>| {
-        let at = omniroute_core::hub::Param::ALL.iter().find(|p| p.row() == row.name)?;
-        r.param(*at).map(|v| v.raw().to_owned())
-    };
-    let Some(asked) = find(from) else { return Ok(()) };
-    // What every wire does when nothing is said.
-    if row.name == "parallel_tools" && asked == "true" {
-        return Ok(());
-    }
-    let noted = |code: &str| codes.iter().any(|(c, at)| c == code && at.contains(&row.name));
-    match &row.fates[target] {
-        Fate::Carried(_) => match find(to) {
-            Some(found) if same_value(&asked, &found) => Ok(()),
-            // The model or a rule of the wire took it away, and said so.
-            None if noted("param_dropped") => Ok(()),
-            other => Err(format!("{}: {asked} became {other:?}", row.name)),
-        },
-        Fate::Mapped(_, rule) => match find(to) {
-            Some(found) if same_value(&asked, &found) => Ok(()),
-            // Another word for the same.
-            Some(found) if rule.contains(found.trim_matches('"')) => Ok(()),
-            // The limit grows by the room to think.
-            Some(_) if row.name == "max_output" && from.reasoning.is_some() => Ok(()),
-            _ if noted("param_clamped") || noted("param_dropped") => Ok(()),
-            other => Err(format!("{}: {asked} became {other:?} without a remark", row.name)),
-        },
-        Fate::Dropped(code) if noted(code) => Ok(()),
-        Fate::Dropped(code) => Err(format!("{}: dropped without {code}", row.name)),
-        Fate::Nothing | Fate::Url => Ok(()),
-        Fate::Incapable(_) if matches!(asked.as_str(), "1" | "false" | "[]" | "{}") => Ok(()),
-        Fate::Incapable(code) => Err(format!("{}: sent although the matrix says {code}", row.name)),
-    }
-}
-
-fn has_documents(request: &Request<'_>) -> bool {
-    use omniroute_core::hub::Source;
-    let parts = request.turns.iter().flat_map(|t| &t.parts);
-    parts.into_iter().any(|p| matches!(p, Part::Media(m) if matches!(m.source, Source::Text(_))))
-}
-
-fn same_value(a: &str, b: &str) -> bool {
-    let parse = |t: &str| serde_json::from_str::<Value>(t).unwrap();
-    let list = |v: Value| if v.is_string() { Value::Array(vec![v]) } else { v };
-    list(parse(a)) == list(parse(b))
-}
-
 #[test]
 fn requests_keep_what_the_matrix_says() {
     let rows: Vec<_> = matrix::rows().into_iter().filter(|r| r.area == "request").collect();
-    let wires = writers();
     let mut wrong = Vec::new();
-    for source in &wires {
+    for source in WIRES {
         let exchanges = exchanges::of_wire(source.id());
-        for target in wires.iter().filter(|t| *t != source) {
+        for target in WIRES.iter().filter(|t| *t != source) {
             let (mut passed, mut refused) = (0, 0);
             for exchange in &exchanges {
                 let Some(body) = &exchange.request else { continue };
@@ -159,16 +96,7 @@ fn requests_keep_what_the_matrix_says() {
 pub(crate) fn cross(rows: &[Row], request: &Request<'_>, target: Wire) -> Result<bool, String> {
     let written = match target.write(request, &WriteContext::default()) {
         Ok(written) => written,
-        Err(error @ WireError::Incapable { .. }) => {
-            let code = error.code().to_owned();
-            let known = rows.iter().any(|r| match &r.fates[target.id()] {
-                Fate::Incapable(known) => *known == code,
-                Fate::Mapped(_, rule) => rule.contains(&code),
-                _ => false,
-            });
-            return if known { Ok(false) } else { Err(format!("{error}")) };
-        }
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return refused(rows, &error, target.id()).map(|()| false),
     };
     let doc = Doc::parse(written.body.clone()).map_err(|e| e.to_string())?;
     let back = target.read_request(&doc).map_err(|e| e.to_string())?.value;
@@ -219,37 +147,10 @@ pub(crate) fn cross(rows: &[Row], request: &Request<'_>, target: Wire) -> Result
     Ok(true)
 }
 
-/// Twin: a parameter that is lost in silence breaks the promise.
-#[test]
-fn a_lost_parameter_is_noticed() {
-    let rows: Vec<_> = matrix::rows().into_iter().filter(|r| r.name == "temperature").collect();
-    let wire = by_id("openai-chat").unwrap();
-    let read =
-        |body: &'static str| wire.read_request(Box::leak(Box::new(Doc::parse(body).unwrap()))).unwrap().value;
-    let with = read(r#"{"model":"m","temperature":0.5,"messages":[]}"#);
-    let without = read(r#"{"model":"m","messages":[]}"#);
-    assert!(keeps(&rows[0], &with, &with, &[], "openai-chat").is_ok());
-    assert!(keeps(&rows[0], &with, &without, &[], "openai-chat").is_err());
-}
-
-/// Digits of numbers are copied, not parsed.
-#[test]
-fn numbers_keep_their_digits() {
-    let body = r#"{"model":"m","temperature":0.10,"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"id\":9007199254740993,\"p\":0.10}"}}]},{"role":"tool","tool_call_id":"a","content":"1"}]}"#;
-    let doc = Doc::parse(body).unwrap();
-    let request = by_id("openai-chat").unwrap().read_request(&doc).unwrap().value;
-    for target in writers() {
-        let written = target.write(&request, &WriteContext::default()).unwrap();
-        let text = String::from_utf8(written.body.to_vec()).unwrap();
-        assert!(text.contains("9007199254740993") && text.contains(":0.10"), "{}: {text}", target.id());
-    }
-}
-
 #[test]
 fn replies_keep_their_message_on_every_wire() {
-    let wires = writers();
-    for source in &wires {
-        for target in &wires {
+    for source in WIRES {
+        for target in WIRES {
             let (mut whole, mut streamed) = (0, 0);
             for exchange in exchanges::of_wire(source.id()).iter().filter(|e| e.kind != ReplyKind::Error) {
                 let label = format!("{} on {}", exchange.label(), target.id());

@@ -1,18 +1,15 @@
 //! What another wire cannot carry is refused or noted, in whatever depth it stands: never lost in silence.
 
+use omniroute_core::Doc;
 use omniroute_core::hub::{Request, WriteContext};
 use omniroute_core::wire::{OPENAI_CHAT, WIRES, Wire, by_id};
-use omniroute_core::{Diagnostic, Doc};
 use serde_json::{Value, json};
 
+use crate::noted;
+
 /// A request of each wire with a member `new_N` that nobody knows in each object that may have one.
-fn bodies() -> [(&'static str, Value, usize); 4] {
+fn bodies() -> [(&'static str, (Value, usize)); 4] {
     let schema = json!({"type": "object", "properties": {}});
-    let chat = json!({"model": "m", "new_0": 1, "reasoning": {"effort": "low", "new_1": 1},
-        "tools": [{"type": "function", "function": {"name": "f", "parameters": schema, "new_2": 1}}],
-        "messages": [{"role": "user", "new_3": 1, "content": [{"type": "text", "text": "x", "new_4": 1}]},
-            {"role": "assistant", "new_5": 1, "tool_calls": [{"id": "a", "type": "function", "new_6": 1, "function": {"name": "f", "arguments": "{}"}}]},
-            {"role": "tool", "tool_call_id": "a", "content": "1", "new_7": 1}]});
     let anthropic = json!({"model": "m", "max_tokens": 9, "new_0": 1, "output_config": {"new_1": 1},
         "tools": [{"name": "f", "input_schema": schema, "new_2": 1}],
         "messages": [{"role": "user", "new_3": 1, "content": [{"type": "text", "text": "x", "new_4": 1}]},
@@ -30,10 +27,10 @@ fn bodies() -> [(&'static str, Value, usize); 4] {
             {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}", "new_6": 1},
             {"type": "function_call_output", "call_id": "a", "output": "1", "new_7": 1}]});
     [
-        ("openai-chat", chat, 8),
-        ("anthropic-messages", anthropic, 8),
-        ("gemini", gemini, 9),
-        ("openai-responses", responses, 8),
+        ("openai-chat", noted::chat()),
+        ("anthropic-messages", (anthropic, 8)),
+        ("gemini", (gemini, 9)),
+        ("openai-responses", (responses, 8)),
     ]
 }
 
@@ -42,35 +39,11 @@ fn on<T>(source: Wire, body: &Value, then: impl FnOnce(&Request<'_>) -> T) -> T 
     then(&source.read_request(&doc).unwrap().value)
 }
 
-/// The numbers of the unknown members that neither the body nor a remark names.
-fn unheard(count: usize, body: &str, notes: &[Diagnostic]) -> Vec<usize> {
-    let told = |name: &str| body.contains(name) || notes.iter().any(|n| n.pointer.ends_with(name));
-    (0..count).filter(|n| !told(&format!("new_{n}"))).collect()
-}
-
 #[test]
 fn members_that_nobody_knows_are_noted_wherever_they_stand() {
-    for (source, body, count) in bodies() {
-        let source = by_id(source).unwrap();
-        for target in WIRES {
-            let written = on(source, &body, |r| target.write(r, &WriteContext::default()).unwrap());
-            let text = String::from_utf8(written.body.to_vec()).unwrap();
-            let lost = unheard(count, &text, &written.notes);
-            assert!(lost.is_empty(), "{} -> {}: {lost:?} {text}", source.id(), target.id());
-            assert_eq!(text.contains("new_"), *target == source, "extras go only to their own wire");
-        }
+    for (source, body) in bodies() {
+        noted::requests(by_id(source).unwrap(), &body, WIRES.iter().copied());
     }
-}
-
-/// Twin: without its remarks the same request loses members.
-#[test]
-fn a_member_without_a_remark_is_found() {
-    let (source, body, count) = &bodies()[0];
-    let gemini = by_id("gemini").unwrap();
-    let written = on(by_id(source).unwrap(), body, |r| gemini.write(r, &WriteContext::default()).unwrap());
-    let text = String::from_utf8(written.body.to_vec()).unwrap();
-    assert_eq!(unheard(*count, &text, &[]).len(), *count);
-    assert_eq!(unheard(*count, &text, &written.notes[1..]).len(), 1);
 }
 
 /// A search of the web is carried; what one vendor lets it be told is not.
@@ -144,32 +117,7 @@ fn values_in_the_shape_of_another_wire_are_not_sent() {
     }
 }
 
-/// What a stream or a whole reply says beyond its message, on another wire.
 #[test]
 fn extras_of_replies_are_noted() {
-    let choice = json!({"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop", "new_1": 1});
-    let stream = format!(
-        "data: {}\n\ndata: [DONE]\n\n",
-        json!({"id": "c", "model": "m", "new_0": 1, "choices": [choice]})
-    );
-    let events = crate::replies::items(OPENAI_CHAT, stream.as_bytes(), &[]);
-    let message = json!({"role": "assistant", "content": "hi", "new_2": 1});
-    let whole = json!({"id": "c", "model": "m", "new_0": 1,
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop", "new_1": 1}]});
-    let doc = Doc::parse(whole.to_string()).unwrap();
-    let reply = OPENAI_CHAT.read_reply(&doc).unwrap().value;
-    for target in WIRES {
-        let mut writer = target.stream_writer(&WriteContext::default()).unwrap();
-        let mut bytes = Vec::new();
-        for _ in 0..2 {
-            events.iter().flat_map(|i| &i.events).for_each(|e| writer.write(e, &mut bytes));
-        }
-        let notes = writer.notes();
-        let text = String::from_utf8(bytes).unwrap();
-        assert_eq!(unheard(2, &text, &notes), [0usize; 0], "{} streamed", target.id());
-        assert_eq!(notes.len(), 2, "each is noted once: {notes:?}");
-        let written = target.write_reply(&reply, &WriteContext::default()).unwrap();
-        let text = String::from_utf8(written.body.to_vec()).unwrap();
-        assert_eq!(unheard(3, &text, &written.notes), [0usize; 0], "{} whole", target.id());
-    }
+    noted::replies(WIRES);
 }

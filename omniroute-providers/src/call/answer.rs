@@ -29,59 +29,70 @@ impl Inner {
         env: &Env,
         call: &Call<'_>,
         stream: Option<Timeouts>,
-        exchange: Exchange,
+        mut exchange: Exchange,
         mut written: Written,
     ) -> Result<ChatResponse, Failure> {
-        let Exchange { response, redactor, held, sent, resent, changed, limit } = exchange;
-        written.notes.extend(changed);
-        let (head, body) = response.into_parts();
+        written.notes.extend(exchange.changed.take());
+        let headers = exchange.response.headers();
         let now = env.clock.now().wall;
-        let limits = limits_seen(&head.headers, self.dialect, now);
-        let request_id = call_name(&head.headers, &redactor);
+        let limits = limits_seen(headers, self.dialect, now);
+        let request_id = call_name(headers, &exchange.redactor);
+        let resent = exchange.resent;
         let reader = stream.and_then(|timeouts| Some((timeouts, written.stream_reader(self.format)?)));
         let body = match reader {
-            Some((timeouts, reader)) => ChatBody::Stream(items(Parts {
-                body,
-                reader,
-                clock: Arc::clone(&env.clock),
-                timeouts,
-                deadline: call.deadline,
-                dialect: self.dialect,
-                headers: head.headers,
-                sent,
-                redactor,
-            })),
-            None => {
-                let scene = Scene {
+            Some((timeouts, reader)) => {
+                self.credentials.heard(&exchange.held, None, now);
+                let (head, body) = exchange.response.into_parts();
+                ChatBody::Stream(items(Parts {
+                    body,
+                    reader,
+                    clock: Arc::clone(&env.clock),
+                    timeouts,
+                    deadline: call.deadline,
                     dialect: self.dialect,
-                    phase: Phase::BodyComplete,
-                    headers: Some(&head.headers),
-                    now,
-                    sent: &sent,
-                    redactor: Some(&redactor),
-                };
-                let read = limit.hold(&*env.clock, Phase::Headers, gather(body, LONGEST)).await;
-                let checked = read.and_then(|read| {
-                    let (bytes, whole) = read.map_err(|error| classify_transport(&error, &scene))?;
-                    if !whole {
-                        return Err(unreadable("response_too_large", "the answer is longer than 64 MiB"));
-                    }
-                    self.check(head.status.as_u16(), bytes, &scene)
-                });
-                match checked {
-                    Ok(doc) => ChatBody::Whole(doc),
-                    Err(failure) => {
-                        self.credentials.heard(&held, Some(&failure), now);
-                        return Err(failure);
-                    }
-                }
+                    headers: head.headers,
+                    sent: exchange.sent,
+                    redactor: exchange.redactor,
+                }))
+            }
+            None => {
+                let check = |status, bytes, scene: &Scene<'_>| self.check(status, bytes, scene);
+                ChatBody::Whole(self.whole(env, exchange, check).await?)
             }
         };
-        self.credentials.heard(&held, None, now);
         let mut response = ChatResponse::new(self.format, body);
         (response.limits, response.notes, response.names) = (limits, written.notes, written.names);
         (response.request_id, response.resent) = (request_id, resent);
         Ok(response)
+    }
+
+    /// Reads a whole answer, which `check` looks into. The source of the credential hears how that ended.
+    pub(super) async fn whole<T>(
+        &self,
+        env: &Env,
+        exchange: Exchange,
+        check: impl FnOnce(u16, Bytes, &Scene<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let Exchange { response, redactor, held, sent, limit, .. } = exchange;
+        let (head, body) = response.into_parts();
+        let scene = Scene {
+            dialect: self.dialect,
+            phase: Phase::BodyComplete,
+            headers: Some(&head.headers),
+            now: env.clock.now().wall,
+            sent: &sent,
+            redactor: Some(&redactor),
+        };
+        let read = limit.hold(&*env.clock, Phase::Headers, gather(body, LONGEST)).await;
+        let checked = read.and_then(|read| {
+            let (bytes, whole) = read.map_err(|error| classify_transport(&error, &scene))?;
+            if !whole {
+                return Err(unreadable("response_too_large", "the answer is longer than 64 MiB"));
+            }
+            check(head.status.as_u16(), bytes, &scene)
+        });
+        self.credentials.heard(&held, checked.as_ref().err(), scene.now);
+        checked
     }
 
     /// A success has to be an answer.

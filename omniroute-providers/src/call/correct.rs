@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use omniroute_core::{Diagnostic, Doc, Failure, NodeId, Patch};
 
+use super::body::key;
 use super::lessons::Lesson;
 use crate::data::WireId;
 
@@ -33,33 +34,30 @@ pub(super) fn asked(failure: &Failure, wire: WireId) -> Option<Correction> {
     if of_thinking || any(&["encrypted content", "encrypted_content"]) {
         return Some(Correction::NoReasoning);
     }
-    if !matches!(wire, WireId::OpenaiChat | WireId::OpenaiResponses) {
-        return None;
-    }
     let refused =
         any(&["not support", "unsupported", "unrecognized", "unknown", "not permitted", "only the default"]);
     if !refused {
         return None;
     }
-    if let Some(name) = SAMPLING.iter().find(|name| said.contains(**name)) {
-        return Some(Correction::Lesson(Lesson::Without(name)));
-    }
-    if wire != WireId::OpenaiChat {
-        return None;
-    }
-    match (any(&["max_completion_tokens"]), any(&["max_tokens"])) {
-        // The one that is told instead is named last; alone it is the refused one.
-        (true, true) if said.rfind("max_completion_tokens") < said.rfind("max_tokens") => {
-            Some(Correction::Lesson(Lesson::MaxTokens))
+    let lesson = if let Some(name) = SAMPLING.iter().find(|name| said.contains(**name)) {
+        Lesson::Without(name)
+    } else {
+        match (said.rfind("max_completion_tokens"), said.rfind("max_tokens")) {
+            // The one that is told instead is named last; alone it is the refused one.
+            (Some(new), Some(old)) if new < old => Lesson::MaxTokens,
+            (_, Some(_)) => Lesson::MaxCompletionTokens,
+            (Some(_), None) => Lesson::MaxTokens,
+            (None, None) => return None,
         }
-        (true, true) | (false, true) => Some(Correction::Lesson(Lesson::MaxCompletionTokens)),
-        (true, false) => Some(Correction::Lesson(Lesson::MaxTokens)),
-        (false, false) => None,
-    }
+    };
+    lesson.is_of(wire).then_some(Correction::Lesson(lesson))
 }
 
 /// The changed body and a remark; `None` if there is nothing to change.
 pub(super) fn apply(correction: Correction, body: &Bytes, wire: WireId) -> Option<(Bytes, Diagnostic)> {
+    if matches!(correction, Correction::Lesson(lesson) if !lesson.is_of(wire)) {
+        return None;
+    }
     let doc = Doc::parse_with_limit(body.clone(), usize::MAX).ok()?;
     let mut patch = Patch::new();
     let note = match correction {
@@ -84,10 +82,6 @@ pub(super) fn apply(correction: Correction, body: &Bytes, wire: WireId) -> Optio
         }
     };
     Some((doc.splice(&patch).ok()?, note))
-}
-
-fn key(doc: &Doc, object: NodeId, name: &str) -> Option<NodeId> {
-    doc.members(object).map(|(key, _)| key).find(|key| doc.json_str(*key).is_some_and(|k| k.is(name)))
 }
 
 fn rename(doc: &Doc, patch: &mut Patch, old: &'static str, new: &'static str) -> Option<Diagnostic> {
@@ -262,6 +256,26 @@ mod tests {
                 Some(r#"{"n":1}"#),
             ),
             (WireId::OpenaiChat, Correction::Lesson(Lesson::Without("top_p")), r#"{"n":1}"#, None),
+            // The last member leaves and another comes in its place.
+            (
+                WireId::OpenaiChat,
+                Correction::Lesson(Lesson::MaxTokens),
+                r#"{"messages":[],"max_completion_tokens":5}"#,
+                Some(r#"{"messages":[],"max_tokens":5}"#),
+            ),
+            // A connection may be spoken to on several wires: what one of them taught is not said of another.
+            (
+                WireId::AnthropicMessages,
+                Correction::Lesson(Lesson::MaxCompletionTokens),
+                r#"{"max_tokens":5,"messages":[]}"#,
+                None,
+            ),
+            (
+                WireId::Cohere,
+                Correction::Lesson(Lesson::Without("temperature")),
+                r#"{"temperature":1}"#,
+                None,
+            ),
             (
                 WireId::AnthropicMessages,
                 none,

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use omniroute_core::UnixMs;
 
+use crate::data::WireId;
+
 /// How long a lesson holds: a day.
 pub(super) const HOLDS: Duration = Duration::from_secs(24 * 3_600);
 
@@ -23,6 +25,16 @@ pub enum Lesson {
     MaxTokens,
     /// This parameter is refused; its default alone is served.
     Without(&'static str),
+}
+
+impl Lesson {
+    /// Whether the lesson is about requests of this wire. Others have parameters of the same names and other rules.
+    pub(super) fn is_of(self, wire: WireId) -> bool {
+        match self {
+            Lesson::MaxCompletionTokens | Lesson::MaxTokens => wire == WireId::OpenaiChat,
+            Lesson::Without(_) => matches!(wire, WireId::OpenaiChat | WireId::OpenaiResponses),
+        }
+    }
 }
 
 /// Keeps lessons of one connection. Share one among its providers only: another account may have other rights.

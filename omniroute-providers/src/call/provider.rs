@@ -7,12 +7,12 @@ use http::HeaderMap;
 use omniroute_core::hub::WriteContext;
 use omniroute_core::wire::{Wire, translate};
 use omniroute_core::{
-    CallContext, ChatBody, ChatRequest, ChatResponse, Env, EventStream, Failure, FailureKind, Mono, Provider,
+    CallContext, ChatBody, ChatRequest, ChatResponse, Env, Failure, FailureKind, Mono, Phase, Provider,
     ProviderId,
 };
 
 use super::body;
-use super::clocked::Timeouts;
+use super::clocked::{Limit, Timeouts, What};
 use super::correct::{self, Correction};
 use super::exchange::Sending;
 use super::gathered;
@@ -209,8 +209,12 @@ impl HttpProvider {
         let wanted = call.stream.unwrap_or(said);
         let stream = wanted || row.force_stream;
         let mut written = translate(request, inner.format, &context).map_err(refused)?;
-        if stream != said {
-            written.body = body::with_stream(written.body, inner.wire, stream)?;
+        let forced = stream && !wanted;
+        if stream != said || forced {
+            // A whole answer has its usage, also where it comes as a stream.
+            let quirks = &context.quirks;
+            let never = quirks.no_stream_options || quirks.drop_params.iter().any(|p| p == "stream_options");
+            written.body = body::with_stream(written.body, inner.wire, stream, forced && !never)?;
         }
         written.body = body::for_cloud(written.body, &row, inner.wire)?;
         for lesson in inner.lessons.iter().flat_map(|l| l.known(call.model, env.clock.now().wall)) {
@@ -220,17 +224,11 @@ impl HttpProvider {
                 written.notes.push(note);
             }
         }
-        let settings = Settings { model: call.model, stream, ..inner.settings() };
         let make = |held: &Held, values: &[(&str, &str)], body: &Bytes| {
-            let settings = Settings {
-                values,
-                base_url: inner.base_url.as_deref(),
-                credential: held.as_credential(),
-                ..settings.clone()
-            };
-            prepare(&row, &settings, body.clone())
+            prepare(&row, &inner.settings(held, values, call.model, stream), body.clone())
         };
         let sending = Sending { body: written.body.clone(), stream, correct: true };
+        let total = Limit::after(env.clock.now().mono, inner.timeouts.total, What::Total);
         let exchange = inner.exchange(env, call, sending, &make).await?;
         let timeouts = stream.then(|| {
             let own_host = inner.id.as_str() == "anthropic";
@@ -239,10 +237,13 @@ impl HttpProvider {
             Timeouts { first_event, ..inner.timeouts }
         });
         let mut response = inner.answer(env, call, timeouts, exchange, written).await?;
-        if let (ChatBody::Stream(items), false) = (&mut response.body, wanted) {
-            let items = std::mem::replace(items, EventStream::new(futures::stream::empty()));
-            response.body = ChatBody::Whole(gathered::whole(items, inner.format).await?);
-        }
+        response.body = match response.body {
+            ChatBody::Stream(items) if forced => {
+                let whole = gathered::whole(items, inner.format);
+                ChatBody::Whole(total.hold(&*env.clock, Phase::MidStream, whole).await??)
+            }
+            body => body,
+        };
         Ok(response)
     }
 }
@@ -267,7 +268,15 @@ impl Inner {
         self.catalog.provider(self.id.as_str()).ok_or_else(missing)
     }
 
-    pub(crate) fn settings(&self) -> Settings<'_> {
-        Settings { wire: Some(self.wire), ..Settings::default() }
+    /// What a request is prepared with.
+    pub(crate) fn settings<'a>(
+        &'a self,
+        held: &'a Held,
+        values: &'a [(&'a str, &'a str)],
+        model: &'a str,
+        stream: bool,
+    ) -> Settings<'a> {
+        let (base_url, credential) = (self.base_url.as_deref(), held.as_credential());
+        Settings { model, wire: Some(self.wire), stream, base_url, values, credential }
     }
 }

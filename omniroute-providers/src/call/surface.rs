@@ -4,19 +4,16 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Uri};
 use omniroute_core::wire::read;
-use omniroute_core::{Doc, Env, Failure, FailureKind, LimitSeen, Phase};
+use omniroute_core::{Doc, Env, Failure, FailureKind, LimitSeen};
 
 use super::count;
-use super::exchange::{Exchange, Sending};
+use super::exchange::Sending;
 use super::provider::{Call, HttpProvider};
-use super::steps::{gather, unreadable};
-use crate::classify::{Scene, classify, classify_transport, limits_seen};
+use super::steps::unreadable;
+use crate::classify::{Scene, classify, limits_seen};
 use crate::credentials::Held;
 use crate::data::{Kind, ProviderRow, WireId};
-use crate::prepare::{PrepareError, Settings, is_vertex, prepare};
-
-/// Longest answer, in bytes.
-const LONGEST: usize = 64 << 20;
+use crate::prepare::{PrepareError, is_vertex, prepare};
 
 /// A service beside chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -171,16 +168,10 @@ impl HttpProvider {
             };
         let path = surface.path(inner.wire).filter(|_| offered && !cloud);
         let path = path.ok_or_else(|| no_surface(&row, surface))?;
+        let model = if call.model.is_empty() { "-" } else { call.model };
         let make =
             |held: &Held, values: &[(&str, &str)], body: &Bytes| -> Result<Request<Bytes>, PrepareError> {
-                let settings = Settings {
-                    model: if call.model.is_empty() { "-" } else { call.model },
-                    values,
-                    base_url: inner.base_url.as_deref(),
-                    credential: held.as_credential(),
-                    ..inner.settings()
-                };
-                let mut request = prepare(&row, &settings, body.clone())?;
+                let mut request = prepare(&row, &inner.settings(held, values, model, false), body.clone())?;
                 *request.uri_mut() =
                     address(request.uri(), inner.wire, path).ok_or_else(|| PrepareError::BadSetting {
                         provider: row.id.to_string(),
@@ -203,32 +194,14 @@ impl HttpProvider {
             };
         let sending = Sending { body: upload.body.clone(), stream: false, correct: false };
         let exchange = inner.exchange(env, call, sending, &make).await?;
-        let Exchange { response, redactor, held, sent, limit, .. } = exchange;
-        let (head, body) = response.into_parts();
-        let now = env.clock.now().wall;
-        let scene = Scene {
-            dialect: inner.dialect,
-            phase: Phase::BodyComplete,
-            headers: Some(&head.headers),
-            now,
-            sent: &sent,
-            redactor: Some(&redactor),
+        let headers = exchange.response.headers();
+        let content_type = headers.get(CONTENT_TYPE).cloned();
+        let limits = limits_seen(headers, inner.dialect, env.clock.now().wall);
+        let check = |status, bytes: Bytes, scene: &Scene<'_>| {
+            if is_error(&bytes) { Err(classify(status, &bytes, scene)) } else { Ok(bytes) }
         };
-        let read = limit.hold(&*env.clock, Phase::Headers, gather(body, LONGEST)).await;
-        let checked = read.and_then(|read| {
-            let (bytes, whole) = read.map_err(|error| classify_transport(&error, &scene))?;
-            if !whole {
-                return Err(unreadable("response_too_large", "the answer is longer than 64 MiB"));
-            }
-            if is_error(&bytes) {
-                return Err(classify(head.status.as_u16(), &bytes, &scene));
-            }
-            Ok(bytes)
-        });
-        inner.credentials.heard(&held, checked.as_ref().err(), now);
-        let content_type = head.headers.get(CONTENT_TYPE).cloned();
-        let limits = limits_seen(&head.headers, inner.dialect, now);
-        checked.map(|body| Passed { body, content_type, limits })
+        let body = inner.whole(env, exchange, check).await?;
+        Ok(Passed { body, content_type, limits })
     }
 
     /// The ids of the models the vendor lists now.

@@ -45,7 +45,7 @@ impl Default for ReqwestOptions {
 pub struct ReqwestTransport {
     direct: Client,
     proxied: Option<(ProxySpec, Client)>,
-    redactor: Redactor,
+    redactor: Arc<Redactor>,
 }
 
 impl fmt::Debug for ReqwestTransport {
@@ -84,7 +84,7 @@ impl ReqwestTransport {
                 Some((spec, client(options.connect, Some(proxy))?))
             }
         };
-        Ok(ReqwestTransport { direct, proxied, redactor })
+        Ok(ReqwestTransport { direct, proxied, redactor: Arc::new(redactor) })
     }
 
     fn client_for(&self, uri: &Uri) -> (&Client, bool) {
@@ -110,7 +110,7 @@ impl HttpTransport for ReqwestTransport {
         *response.status_mut() = answer.status();
         *response.version_mut() = answer.version();
         std::mem::swap(response.headers_mut(), answer.headers_mut());
-        let redactor = self.redactor.clone();
+        let redactor = Arc::clone(&self.redactor);
         let pieces = futures::stream::unfold(Some((answer, redactor)), move |state| async move {
             let (mut answer, redactor) = state?;
             match answer.chunk().await {

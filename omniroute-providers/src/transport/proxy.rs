@@ -77,8 +77,9 @@ impl ProxySpec {
 
     /// What must not show.
     pub(super) fn secrets(&self) -> Vec<Secret> {
-        let user = self.url.expose().split_once('@').map(|(user, _)| user);
-        let user = user.map(|user| user.split_once("://").map_or(user, |(_, user)| user));
+        let url = self.url.expose();
+        let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?', '#']).next();
+        let user = authority.and_then(|authority| authority.rsplit_once('@')).map(|(user, _)| user);
         let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
         user.into_iter().chain(password).map(Secret::new).collect()
     }
@@ -140,6 +141,9 @@ mod tests {
         assert!(spec.clone().even_loopback().takes("127.0.0.1"));
         assert!(!format!("{spec:?}").contains("pass-word"));
         assert_eq!(spec.secrets().len(), 2);
+        let odd = ProxySpec::new("ann:p@ss-word-2@proxy.example/@").secrets();
+        let odd: Vec<&str> = odd.iter().map(Secret::expose).collect();
+        assert_eq!(odd, ["ann:p@ss-word-2", "p@ss-word-2"], "the last @ before the path ends them");
         assert!(Via::Environment.resolve(|_| Some(" ".to_owned())).is_none(), "white space is no address");
         assert!(Via::Direct.resolve(set).is_none());
         assert!(!ProxySpec::new("p.example:1").bypass("*").takes("api.openai.com"));

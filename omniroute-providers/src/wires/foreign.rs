@@ -1,18 +1,10 @@
-//! A foreign request made ready for a target: what the model refuses, and how much it should think.
+//! Simple parameters for a target: without those that its model refuses, the limit within the model's.
 
 use omniroute_core::Diagnostic;
 use omniroute_core::hub::{Param, Request, WriteContext};
 use omniroute_core::wire::{JsonWriter, ParamTable, WireError};
 
 use super::common::{Notes, dropped};
-
-/// Writes the model: the one that is told, else the one that was asked for.
-pub(super) fn model(request: &Request<'_>, cx: &WriteContext, out: &mut JsonWriter) {
-    match (&cx.model, &request.model) {
-        (Some(model), _) => drop(out.key("model").text(model)),
-        (None, model) => drop(out.opt_str("model", model.as_ref())),
-    }
-}
 
 /// Writes the simple parameters without those that the model refuses, the limit within the model's.
 ///

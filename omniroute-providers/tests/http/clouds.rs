@@ -8,10 +8,9 @@ use omniroute_providers::credentials::{Callback, CredentialError, Fixed, Held};
 use omniroute_providers::{Call, Catalog, HttpProvider, PrepareError, ProviderBuilder, WireId, wires};
 use serde_json::Value;
 
+use crate::samples::{CHAT, CLAUDE};
 use crate::scripted::{NOW, Step, Vendor, env, run};
 
-const CHAT: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
-const CLAUDE: &str = r#"{"id":"m","type":"message","role":"assistant","model":"m-1","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}"#;
 const GEMINI: &str = r#"{"candidates":[{"content":{"parts":[{"text":"hi"}],"role":"model"},"finishReason":"STOP","index":0}],"modelVersion":"m-1"}"#;
 
 fn builder(row: &str) -> ProviderBuilder {

@@ -235,6 +235,7 @@ print(hmac.new(key, text.encode(), hashlib.sha256).hexdigest())
             "secret": "SECRET/KEY+0123456789", "body": String::from_utf8_lossy(sent.body()),
         });
         let Some(signature) = sign(&input) else {
+            assert!(std::env::var_os("CI").is_none(), "needs python3");
             println!("skipped: needs python3");
             return;
         };

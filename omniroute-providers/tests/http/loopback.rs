@@ -1,4 +1,4 @@
-//! The same vendor on a real socket: awkward pieces, cuts, silence, redirects, proxies. Time stands still unless told.
+//! The same vendor on a real socket: awkward pieces, cuts, silence, redirects. Time stands still unless told.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ fn transports() -> Vec<Named> {
 
 #[cfg(feature = "transport-reqwest")]
 fn real() -> Option<Named> {
-    Some(("reqwest", Arc::new(reqwest::direct())))
+    Some(("reqwest", Arc::new(crate::client::direct())))
 }
 
 #[cfg(not(feature = "transport-reqwest"))]
@@ -45,7 +45,7 @@ fn env(http: &Arc<dyn HttpTransport>) -> (Env, VirtualClock) {
 }
 
 /// Runs a future on a runtime of this thread; panics if it hangs.
-fn block<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), future).await }).expect("it ends")
 }
@@ -319,90 +319,5 @@ fn nobody_at_the_address_is_told() {
         let error: TransportError = block(http.send(request)).unwrap_err();
         assert_eq!(error.phase, "connect", "{name} {error}");
         assert!(!error.message.contains("/v1"), "{name} {error}");
-    }
-}
-
-#[cfg(feature = "transport-reqwest")]
-mod reqwest {
-    use omniroute_providers::transport::{ProxySpec, ReqwestOptions, ReqwestTransport, Via};
-
-    use super::*;
-
-    pub(super) fn direct() -> ReqwestTransport {
-        with(Via::Direct).unwrap()
-    }
-
-    fn with(via: Via) -> Result<ReqwestTransport, TransportError> {
-        let mut options = ReqwestOptions::default();
-        options.via = via;
-        ReqwestTransport::with(options)
-    }
-
-    fn get(url: &str) -> http::Request<Bytes> {
-        http::Request::get(url).body(Bytes::new()).unwrap()
-    }
-
-    async fn body(transport: &ReqwestTransport, url: &str) -> Result<String, TransportError> {
-        let mut body = transport.send(get(url)).await?.into_body();
-        let mut out = Vec::new();
-        while let Some(piece) = body.next().await {
-            out.extend_from_slice(&piece?);
-        }
-        Ok(String::from_utf8(out).unwrap())
-    }
-
-    #[test]
-    fn a_proxy_is_used_or_the_call_fails() {
-        let proxy = Server::start([Script::json(200, &[], "by proxy")]);
-        let url = format!("http://ann:pass-word-9@{}", proxy.address);
-        let transport = with(Via::Proxy(ProxySpec::new(&url))).unwrap();
-        assert!(!format!("{transport:?}").contains("pass-word-9"));
-        assert_eq!(block(body(&transport, "http://vendor.example/v1")).unwrap(), "by proxy");
-        let Seen::Request(first, headers, _) = proxy.next() else { panic!("no request") };
-        assert_eq!(first, "GET http://vendor.example/v1 HTTP/1.1");
-        assert!(headers.iter().any(|(n, v)| n == "proxy-authorization" && v.starts_with("Basic ")));
-
-        // This machine is called straight.
-        let local = Server::start([Script::json(200, &[], "straight")]);
-        assert_eq!(block(body(&transport, &local.url())).unwrap(), "straight");
-
-        // A proxy that is not there is never gone around.
-        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let local = Server::start([Script::json(200, &[], "straight")]);
-        let spec = ProxySpec::new(format!("http://ann:pass-word-9@{closed}")).even_loopback();
-        let transport = with(Via::Proxy(spec)).unwrap();
-        for url in ["https://vendor.example/v1", "http://vendor.example/v1", &local.url()] {
-            let error = block(body(&transport, url)).unwrap_err();
-            assert_eq!(error.phase, "proxy", "{url} {error}");
-            assert!(!error.message.contains("pass-word-9"), "{error}");
-        }
-        assert!(local.is_quiet());
-        assert_eq!(with(Via::Proxy(ProxySpec::new("ftp://x"))).unwrap_err().phase, "proxy");
-    }
-
-    #[test]
-    fn who_speaks_no_tls_is_told_from_who_is_not_there() {
-        let server = Server::start([Script::json(200, &[], "plain")]);
-        let error = block(direct().send(get(&format!("https://{}", server.address)))).unwrap_err();
-        assert_eq!(error.phase, "tls", "{error}");
-    }
-
-    #[test]
-    fn without_a_runtime_there_is_an_error_and_no_panic() {
-        let asked = crate::scripted::run(direct().send(get("http://127.0.0.1:1/")));
-        assert_eq!(asked.unwrap().unwrap_err().phase, "send");
-    }
-
-    #[test]
-    fn it_sends_what_it_is_told_and_no_more() {
-        let server = Server::start([Script::json(200, &[], "ok")]);
-        let mut request = http::Request::post(format!("{}/v1/x%3A0?a=b", server.url()));
-        request = request.header("x-one", "1").header("user-agent", "ours");
-        block(direct().send(request.body(Bytes::from_static(b"{}")).unwrap())).unwrap();
-        let Seen::Request(first, headers, body) = server.next() else { panic!("no request") };
-        assert_eq!((first.as_str(), body.as_slice()), ("POST /v1/x%3A0?a=b HTTP/1.1", &b"{}"[..]));
-        let mut names: Vec<&str> = headers.iter().map(|(n, _)| n.as_str()).collect();
-        names.sort_unstable();
-        assert_eq!(names, ["accept", "content-length", "host", "user-agent", "x-one"]);
     }
 }

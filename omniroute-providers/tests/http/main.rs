@@ -14,12 +14,15 @@ mod exchanges;
 #[path = "../scripted/mod.rs"]
 mod scripted;
 
+#[cfg(feature = "transport-reqwest")]
+mod client;
 mod clouds;
 mod hosted;
 mod leaks;
 mod loopback;
 mod pitfalls;
 mod recorded;
+mod restored;
 mod samples;
 mod server;
 mod socket;

@@ -8,13 +8,13 @@ use futures::StreamExt;
 use http::HeaderValue;
 use omniroute_core::hub::Event;
 use omniroute_core::{ChatBody, ChatRequest, Failure, FailureKind, Phase, Scope, UnixMs, wire};
-use omniroute_providers::credentials::{
-    CredentialSource, Fixed, Grant, Held, MemoryTokens, OAuthClient, OAuthSource, TokenSet, TokenStore,
-};
+use omniroute_providers::credentials::{CredentialSource, Fixed, Held, MemoryTokens, TokenSet, TokenStore};
 use omniroute_providers::{Call, Catalog, HttpProvider, Secret};
 
 use crate::recorded::drain;
+use crate::samples::{CHAT, CLAUDE};
 use crate::scripted::{NOW, Step, Vendor, env, run};
+use crate::tokens::oauth;
 
 const CONTENT: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"h\u{e9}\"},\"finish_reason\":null}]}\n\n";
 const STOP: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
@@ -97,8 +97,10 @@ fn pitfall_24_an_error_inside_a_success_is_an_error() {
     let busy = r#"{"error":{"message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded"}}"#;
     let broke = r#"{"error":{"message":"x","type":"insufficient_quota","code":"insufficient_quota"}}"#;
     let down = r#"{"error":{"message":"The server had an error","type":"server_error","code":null}}"#;
+    let key = r#"{"error":{"message":"x","code":"invalid_api_key"}}"#;
     for (error, kind, scope) in [
         (busy, FailureKind::RateLimited, Scope::Connection),
+        (key, FailureKind::Unauthorized, Scope::Connection),
         (broke, FailureKind::CreditsExhausted, Scope::Connection),
         (down, FailureKind::Unavailable, Scope::Provider),
     ] {
@@ -106,8 +108,7 @@ fn pitfall_24_an_error_inside_a_success_is_an_error() {
             let (items, failure, asked) = streamed(whole(&format!("{before}data: {error}\n\n")));
             let failure = failure.expect("an error");
             assert_eq!((failure.phase, asked), (phase, 1));
-            let named = (failure.kind, failure.scope);
-            assert!(named == (kind, scope) || kind == FailureKind::CreditsExhausted, "{named:?} {error}");
+            assert_eq!((failure.kind, failure.scope), (kind, scope), "{error}");
             assert!(!items.iter().any(|i| i.events.iter().any(|e| matches!(e, Event::Finish))));
         }
         // The whole answer says the same.
@@ -116,7 +117,7 @@ fn pitfall_24_an_error_inside_a_success_is_an_error() {
         let mut call = Call::new("m");
         call.stream = Some(false);
         let failure = run(openai().chat(&env, &request(), &call)).unwrap().unwrap_err();
-        assert!(failure.kind == kind || kind == FailureKind::CreditsExhausted, "{failure:?}");
+        assert_eq!((failure.kind, failure.scope), (kind, scope), "{error}");
     }
 }
 
@@ -200,19 +201,6 @@ fn tokens(access: &str, refresh: &str) -> TokenSet {
     TokenSet { access: Secret::new(access), refresh: Some(Secret::new(refresh)), expires_at: Some(UnixMs(0)) }
 }
 
-fn oauth(store: Arc<dyn TokenStore>) -> OAuthSource {
-    let client = OAuthClient {
-        token_url: "https://auth.example/token".to_owned(),
-        client_id: "mine".to_owned(),
-        client_secret: None,
-        scope: String::new(),
-        grant: Grant::Refresh,
-        lead: Duration::from_secs(300),
-        patience: Duration::from_secs(30),
-    };
-    OAuthSource::new(client, store).unwrap()
-}
-
 const BOUGHT: &str =
     r#"{"access_token":"access-token-new","refresh_token":"refresh-token-new","expires_in":3600}"#;
 
@@ -275,8 +263,6 @@ fn pitfall_41_tokens_of_another_process_are_used_and_kept() {
     }));
 }
 
-const WHOLE: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
-
 fn refusal(message: &str) -> Step {
     let error = serde_json::json!({"error": {"message": message, "type": "invalid_request_error"}});
     Step::json(400, error.to_string())
@@ -284,7 +270,6 @@ fn refusal(message: &str) -> Step {
 
 #[test]
 fn pitfall_12_foreign_signatures_are_left_out_once() {
-    let claude = r#"{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}"#;
     let provider = HttpProvider::builder(&Catalog::embedded(), "anthropic")
         .credentials(Fixed(Held::key("KEY-0123456789")))
         .build()
@@ -292,7 +277,7 @@ fn pitfall_12_foreign_signatures_are_left_out_once() {
     let body = r#"{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"of-another"},{"type":"text","text":"a"}]},{"role":"user","content":"go on"}]}"#;
     let request = ChatRequest::parse(wire::ANTHROPIC, body).unwrap();
     let no = || refusal("messages.1.content.0: Invalid `signature` in `thinking` block");
-    let vendor = Vendor::new([no(), Step::json(200, claude)]);
+    let vendor = Vendor::new([no(), Step::json(200, CLAUDE)]);
     let (env, clock) = env(&vendor);
     let before = clock_reading(&clock);
     let answer = run(provider.chat(&env, &request, &Call::new("m"))).unwrap().unwrap();
@@ -333,7 +318,7 @@ fn pitfall_30_a_host_teaches_its_name_of_the_limit() {
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
         )
     };
-    let ok = || Step::json(200, WHOLE);
+    let ok = || Step::json(200, CHAT);
     let vendor = Vendor::new([no(), ok(), ok(), ok(), no(), ok()]);
     let (env, clock) = env(&vendor);
     let ask = |model: &str| run(provider.chat(&env, &request, &Call::new(model))).unwrap().unwrap();
@@ -384,7 +369,7 @@ fn pitfall_31_a_small_limit_is_never_raised() {
 fn pitfall_45_numbers_keep_their_digits() {
     let body = r#"{"model":"m","temperature":0.10,"seed":9007199254740993,"messages":[{"role":"user","content":"hi"}]}"#;
     let request = ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap();
-    let vendor = Vendor::new([Step::json(200, WHOLE.replace("\"created\":1", "\"created\":1.10"))]);
+    let vendor = Vendor::new([Step::json(200, CHAT.replace("\"created\":1", "\"created\":1.10"))]);
     let (env, _) = env(&vendor);
     let answer = run(openai().chat(&env, &request, &Call::new("other"))).unwrap().unwrap();
     assert_eq!(vendor.seen()[0].body(), &body.replace("\"m\"", "\"other\""));

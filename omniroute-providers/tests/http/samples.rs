@@ -1,4 +1,5 @@
-//! Streams written by hand from the vendors' published formats, by `samples/make.py`; for where no recordings are.
+//! Answers written by hand from the vendors' published formats, for where no recordings are; streams by
+//! `samples/make.py`.
 
 /// The bytes of a sample.
 pub(crate) fn bytes(name: &str) -> Vec<u8> {
@@ -26,3 +27,9 @@ pub(crate) fn bytes(name: &str) -> Vec<u8> {
 
 /// What each whole sample says.
 pub(crate) const TEXT: &str = "Café 🦀 costs 3 €.";
+
+/// A whole answer of chat completions.
+pub(crate) const CHAT: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
+
+/// A whole answer of messages.
+pub(crate) const CLAUDE: &str = r#"{"id":"m","type":"message","role":"assistant","model":"m-1","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}"#;

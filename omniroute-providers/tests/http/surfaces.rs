@@ -48,6 +48,9 @@ const PLACES: &[(&str, WireId, Surface, &str)] = &[
     ("openai", WireId::OpenaiChat, Surface::Moderations, "POST https://api.openai.com/v1/moderations"),
     ("openai", WireId::OpenaiResponses, Surface::Models, "GET https://api.openai.com/v1/models"),
     ("openai", WireId::OpenaiResponses, Surface::Embeddings, "POST https://api.openai.com/v1/embeddings"),
+    ("openai", WireId::OpenaiResponses, Surface::Images, "POST https://api.openai.com/v1/images/generations"),
+    ("openai", WireId::OpenaiResponses, Surface::Speech, "POST https://api.openai.com/v1/audio/speech"),
+    ("openai", WireId::OpenaiResponses, Surface::Moderations, "POST https://api.openai.com/v1/moderations"),
     ("openrouter", WireId::OpenaiChat, Surface::Rerank, "POST https://openrouter.ai/api/v1/rerank"),
     ("mistral", WireId::OpenaiChat, Surface::Moderations, "POST https://api.mistral.ai/v1/moderations"),
     (
@@ -87,6 +90,7 @@ const PLACES: &[(&str, WireId, Surface, &str)] = &[
         Surface::CountTokens,
         "POST https://us-east-1-aiplatform.googleapis.com/v1/projects/p-1/locations/us-east-1/publishers/google/models/m-1:countTokens",
     ),
+    ("cohere", WireId::Cohere, Surface::Models, "GET https://api.cohere.com/compatibility/v1/models"),
     ("cohere", WireId::Cohere, Surface::Embeddings, "POST https://api.cohere.com/v2/embed"),
     ("cohere", WireId::Cohere, Surface::Rerank, "POST https://api.cohere.com/v2/rerank"),
     ("ollama-local", WireId::Ollama, Surface::Models, "GET http://localhost:11434/api/tags"),
@@ -158,7 +162,7 @@ fn what_a_wire_has_not_is_a_typed_failure() {
         let Some(provider) = provider(row, wire) else { continue };
         for surface in Surface::ALL {
             let listed = PLACES.iter().any(|(r, w, s, _)| (*r, *w, *s) == (row, wire, surface));
-            let models = surface == Surface::Models && matches!(row, "deepseek" | "cohere");
+            let models = surface == Surface::Models && row == "deepseek";
             if listed || models {
                 continue;
             }
@@ -181,7 +185,11 @@ fn what_a_wire_has_not_is_a_typed_failure() {
 fn failures_of_services_are_classified() {
     let provider = provider("openai", WireId::OpenaiChat).unwrap();
     let cases = [
-        (429, r#"{"error":{"message":"x","code":"insufficient_quota","type":"insufficient_quota"}}"#, None),
+        (
+            429,
+            r#"{"error":{"message":"x","code":"insufficient_quota","type":"insufficient_quota"}}"#,
+            Some(FailureKind::CreditsExhausted),
+        ),
         (200, r#"{"error":{"message":"slow","code":"rate_limit_exceeded"}}"#, Some(FailureKind::RateLimited)),
         (200, r#" {"base_resp":{"status_code":1002,"status_msg":"rate limit"}}"#, None),
         (502, "<html>", Some(FailureKind::Unavailable)),

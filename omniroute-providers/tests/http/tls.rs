@@ -57,8 +57,14 @@ fn certificate(folder: &Path) -> Option<()> {
     status.ok().filter(std::process::ExitStatus::success).map(|_| ())
 }
 
+/// Told to the client's process: whom it asks.
+const URL: &str = "OMNIROUTE_TLS_URL";
+
 #[test]
 fn certificates_are_checked() {
+    if let Ok(url) = std::env::var(URL) {
+        return client(&url);
+    }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tls");
     std::fs::create_dir_all(&folder).unwrap();
     let start =
@@ -73,8 +79,8 @@ fn certificates_are_checked() {
     BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut port).unwrap();
     let ask = |trusted: bool, host: &str| {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "tls::child", "--ignored", "--nocapture"]);
-        command.env("OMNIROUTE_TLS_URL", format!("https://{host}:{}/", port.trim()));
+        command.args(["--exact", "tls::certificates_are_checked", "--nocapture"]);
+        command.env(URL, format!("https://{host}:{}/", port.trim()));
         if trusted {
             command.env("SSL_CERT_FILE", folder.join("cert.pem"));
         }
@@ -89,10 +95,7 @@ fn certificates_are_checked() {
 }
 
 /// The client's half.
-#[test]
-#[ignore = "run by certificates_are_checked in a process of its own"]
-fn child() {
-    let Ok(url) = std::env::var("OMNIROUTE_TLS_URL") else { return };
+fn client(url: &str) {
     let mut options = ReqwestOptions::default();
     options.via = Via::Direct;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -101,7 +104,7 @@ fn child() {
             Ok(transport) => transport,
             Err(error) => return println!("phase {}: {error}", error.phase),
         };
-        match transport.send(http::Request::get(&url).body(Bytes::new()).unwrap()).await {
+        match transport.send(http::Request::get(url).body(Bytes::new()).unwrap()).await {
             Ok(response) => {
                 let body: Vec<Bytes> = response.into_body().map(Result::unwrap).collect().await;
                 println!("answer {}", String::from_utf8_lossy(&body.concat()));

@@ -20,6 +20,7 @@ use omniroute_providers::credentials::{
 use omniroute_providers::{Access, Call, Catalog, HttpProvider, Implement, Secret};
 
 use crate::recorded::next;
+use crate::samples::CHAT;
 use crate::scripted::{NOW, Step, Vendor, env, run};
 
 #[test]
@@ -77,8 +78,6 @@ fn request() -> ChatRequest {
     ChatRequest::parse(wire::OPENAI_CHAT, r#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#)
         .unwrap()
 }
-
-const CHAT: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
 
 #[test]
 fn keys_take_turns_and_a_slow_one_rests() {
@@ -169,7 +168,7 @@ fn old() -> TokenSet {
     }
 }
 
-fn oauth(store: Arc<dyn TokenStore>) -> OAuthSource {
+pub(crate) fn oauth(store: Arc<dyn TokenStore>) -> OAuthSource {
     let client = OAuthClient {
         token_url: "https://auth.example/token".to_owned(),
         client_id: "mine".to_owned(),

@@ -3,15 +3,14 @@
 //! always of this crate.
 
 use omniroute_core::Doc;
-use omniroute_core::hub::{
-    Arguments, Param, Part, Reply, Request, Source, StreamItem, ToolChoice, ToolKind, WriteContext,
-};
-use omniroute_core::wire::{WIRES, Wire, WireError};
-use omniroute_providers::wires::{COHERE, HOSTED};
+use omniroute_core::hub::{Arguments, Part, Reply, Request, StreamItem, ToolChoice, ToolKind, WriteContext};
+use omniroute_core::wire::{WIRES, Wire};
+use omniroute_providers::wires::HOSTED;
 use serde_json::{Value, json};
 
 use crate::exchanges::{self, ReplyKind};
-use crate::matrix::{self, Fate, Row};
+use crate::kept::{has_documents, keeps, refused};
+use crate::matrix::{self, Row};
 use crate::{neutral, replies};
 
 /// Every pair of wires with one of this crate.
@@ -58,71 +57,11 @@ pub(crate) fn content(request: &Request<'_>, ids: bool) -> (String, Vec<String>,
     (words, calls, results)
 }
 
-fn same_value(a: &str, b: &str) -> bool {
-    let parse = |t: &str| serde_json::from_str::<Value>(t).unwrap();
-    let list = |v: Value| if v.is_string() { Value::Array(vec![v]) } else { v };
-    list(parse(a)) == list(parse(b))
-}
-
-/// What became of `row` on the way to `target`, checked against what the matrix promises.
-fn keeps(
-    row: &Row,
-    from: &Request<'_>,
-    to: &Request<'_>,
-    codes: &[(String, String)],
-    target: &str,
-) -> Result<(), String> {
-    let find = |r: &Request<'_>| {
-        let at = Param::ALL.iter().find(|p| p.row() == row.name)?;
-        r.param(*at).map(|v| v.raw().to_owned())
-    };
-    let Some(asked) = find(from) else { return Ok(()) };
-    // What every wire does when nothing is said.
-    if row.name == "parallel_tools" && asked == "true" {
-        return Ok(());
-    }
-    let noted = |code: &str| codes.iter().any(|(c, at)| c == code && at.contains(&row.name));
-    match &row.fates[target] {
-        Fate::Carried(_) => match find(to) {
-            Some(found) if same_value(&asked, &found) => Ok(()),
-            // The model or a rule of the wire took it away, and said so.
-            None if noted("param_dropped") => Ok(()),
-            other => Err(format!("{}: {asked} became {other:?}", row.name)),
-        },
-        Fate::Mapped(..) => match find(to) {
-            Some(found) if same_value(&asked, &found) || !codes.is_empty() || row.name == "max_output" => {
-                Ok(())
-            }
-            None if !codes.is_empty() => Ok(()),
-            other => Err(format!("{}: {asked} became {other:?} without a remark", row.name)),
-        },
-        Fate::Dropped(code) if noted(code) => Ok(()),
-        Fate::Dropped(code) => Err(format!("{}: dropped without {code}", row.name)),
-        Fate::Nothing | Fate::Url => Ok(()),
-        Fate::Incapable(_) if ["1", "false", "[]", "{}"].contains(&asked.as_str()) => Ok(()),
-        Fate::Incapable(code) => Err(format!("{}: sent although the matrix says {code}", row.name)),
-    }
-}
-
-fn has_documents(request: &Request<'_>) -> bool {
-    let mut parts = request.turns.iter().flat_map(|t| &t.parts);
-    parts.any(|p| matches!(p, Part::Media(m) if matches!(m.source, Source::Text(_))))
-}
-
 /// Whether the request came through (true) or was refused for a reason that the matrix knows (false).
 pub(crate) fn cross(rows: &[Row], request: &Request<'_>, target: Wire) -> Result<bool, String> {
     let written = match target.write(request, &WriteContext::default()) {
         Ok(written) => written,
-        Err(error @ WireError::Incapable { .. }) => {
-            let code = error.code().to_owned();
-            let known = rows.iter().any(|r| match &r.fates[target.id()] {
-                Fate::Incapable(known) => *known == code,
-                Fate::Mapped(_, rule) => rule.contains(&code),
-                _ => false,
-            });
-            return if known { Ok(false) } else { Err(format!("{error}")) };
-        }
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return refused(rows, &error, target.id()).map(|()| false),
     };
     let doc = Doc::parse(written.body.clone()).map_err(|e| e.to_string())?;
     let back = target.read_request(&doc).map_err(|e| e.to_string())?.value;
@@ -201,19 +140,6 @@ fn requests_keep_what_the_matrix_says() {
     }
     let shown = wrong.iter().take(30).map(|w| w.chars().take(2_000).collect::<String>());
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), shown.collect::<Vec<_>>().join("\n"));
-}
-
-/// Twin: a parameter that is lost in silence breaks the promise.
-#[test]
-fn a_lost_parameter_is_noticed() {
-    let rows: Vec<_> = matrix::rows().into_iter().filter(|r| r.name == "seed").collect();
-    let read = |body: &'static str| {
-        COHERE.read_request(Box::leak(Box::new(Doc::parse(body).unwrap()))).unwrap().value
-    };
-    let with = read(r#"{"model":"m","seed":5,"messages":[]}"#);
-    let without = read(r#"{"model":"m","messages":[]}"#);
-    assert!(keeps(&rows[0], &with, &with, &[], "cohere").is_ok());
-    assert!(keeps(&rows[0], &with, &without, &[], "cohere").is_err());
 }
 
 #[test]

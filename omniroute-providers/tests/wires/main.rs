@@ -13,10 +13,14 @@
 mod coverage;
 #[path = "../../../omniroute-core/tests/wire/exchanges.rs"]
 mod exchanges;
+#[path = "../../../omniroute-core/tests/wire/kept.rs"]
+mod kept;
 #[path = "../../../omniroute-core/tests/wire/matrix.rs"]
 mod matrix;
 #[path = "../../../omniroute-core/tests/wire/neutral.rs"]
 mod neutral;
+#[path = "../../../omniroute-core/tests/wire/noted.rs"]
+mod noted;
 
 mod crossing;
 mod errors;

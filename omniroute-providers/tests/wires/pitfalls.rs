@@ -363,12 +363,51 @@ fn effort_beside_a_limit() {
     assert_eq!((&found["think"], &found["options"]["num_predict"]), (&json!("high"), &json!(2_000)));
 }
 
+/// A whole body where a stream was asked for: a call without a name is not told, and that is said.
+#[test]
+fn nameless_calls_of_whole_answers_are_noted() {
+    let body = |wire: &str, text: &str| match wire {
+        "ollama" => {
+            json!({"model": "m", "done": true, "done_reason": "stop", "message": {"role": "assistant", "content": text,
+            "tool_calls": [{"function": {"name": "", "arguments": {}}}]}})
+        }
+        "cohere" => {
+            json!({"id": "r", "finish_reason": "TOOL_CALL", "message": {"role": "assistant", "content": [{"type": "text", "text": text}],
+            "tool_calls": [{"id": "a", "type": "function", "function": {"name": "", "arguments": "{}"}}]}})
+        }
+        "bedrock-converse" => {
+            json!({"stopReason": "tool_use", "output": {"message": {"role": "assistant", "content": [{"text": text},
+            {"toolUse": {"toolUseId": "a", "name": "", "input": {}}}]}}})
+        }
+        _ => {
+            json!({"id": "r", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "content": text,
+            "tool_calls": [{"id": "a", "type": "function", "function": {"name": "", "arguments": "{}"}}]}}]})
+        }
+    };
+    for wire in HOSTED.iter().chain([&OPENAI_CHAT]) {
+        for (text, ended) in [("hi", None), ("", Some("empty_reply"))] {
+            let body = serde_json::to_string_pretty(&body(wire.id(), text)).unwrap(); // no line of it is JSON
+            let (mut reader, mut found) = (wire.stream_reader().unwrap(), Vec::new());
+            reader.feed(body.into(), &mut found);
+            reader.end(&mut found);
+            let codes: Vec<_> = reader.notes().iter().map(|n| n.code).collect();
+            assert_eq!(codes, ["nameless_call_dropped"], "{}", wire.id());
+            let error = match found.iter().flat_map(|i| &i.events).last() {
+                Some(Event::Error(error)) => error.code.as_deref(),
+                _ => None,
+            };
+            assert_eq!(error, ended, "{}: {found:?}", wire.id());
+        }
+    }
+}
+
 /// Every known fault has a test that is named after it, here or in the core, or stands in this list.
 #[test]
 fn every_number_has_a_test() {
-    const SOURCES: [&str; 6] = [
+    const SOURCES: [&str; 7] = [
         include_str!("pitfalls.rs"),
-        include_str!("../pitfalls.rs"),
+        include_str!("../http/pitfalls.rs"),
+        include_str!("../http/restored.rs"),
         include_str!("../../../omniroute-core/tests/wire/pitfalls/calls.rs"),
         include_str!("../../../omniroute-core/tests/wire/pitfalls/history.rs"),
         include_str!("../../../omniroute-core/tests/wire/pitfalls/requests.rs"),
@@ -377,7 +416,7 @@ fn every_number_has_a_test() {
     let names: Vec<&str> = SOURCES
         .iter()
         .flat_map(|s| s.lines())
-        .filter_map(|l| l.strip_prefix("fn p"))
+        .filter_map(|l| l.strip_prefix("fn pitfall_").or_else(|| l.strip_prefix("fn p")))
         .filter_map(|l| l.split('(').next())
         .collect();
     let named = |number: usize| {

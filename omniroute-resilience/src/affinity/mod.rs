@@ -82,7 +82,7 @@ mod tests {
     use crate::layers::connection::Terminal;
 
     #[test]
-    fn p18_t_5_03_the_table_row_by_row() {
+    fn the_table_row_by_row() {
         use Blocked as B;
         let config = AffinityConfig::default();
         let now = Mono(1_000_000_000);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn t_5_06_two_consumers_never_share_a_pin() {
+    fn two_consumers_never_share_a_pin() {
         let (provider, session) = (ProviderId::new("p"), SessionId::new("session-1"));
         let key = |consumer: &str| session_key(&Principal::new(consumer), &provider, &session);
         assert_ne!(key("a"), key("b"));

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p41_t_5_05_pins_are_bounded_for_all_and_for_each() {
+    fn pins_are_bounded_for_all_and_for_each() {
         let config = AffinityConfig { max_pins: 100, max_pins_per_consumer: 10, ..AffinityConfig::default() };
         let pins = Pins::new(&config);
         let pin = Pin { connection: ConnectionId::new("c"), version: 1, diversions: 0, created_at: 0 };

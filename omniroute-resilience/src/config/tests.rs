@@ -42,7 +42,7 @@ fn an_error_names_key_value_and_range() {
 }
 
 #[test]
-fn p42_every_number_is_in_the_config_tree_and_comes_back_from_it() {
+fn every_number_is_in_the_config_tree_and_comes_back_from_it() {
     let text = serde_json::to_string(&Config::default()).unwrap();
     assert_eq!(serde_json::from_str::<Config>(&text).unwrap(), Config::default());
     let error = serde_json::from_str::<Config>(r#"{"breaker":{"rate_limit_reset":"60s"}}"#).unwrap_err();

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t_7_10_one_consumer_is_served_in_order_and_may_leave() {
+    fn one_consumer_is_served_in_order_and_may_leave() {
         let mut drr = Drr::new(100);
         for n in 0..5 {
             drr.push(1, 1, 1_000, n);
@@ -166,7 +166,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn t_7_01_shares_follow_weights(weights in proptest::collection::vec(1_u32..10, 2..10), costs in proptest::collection::vec(1_u64..200_000, 5..40)) {
+        fn shares_follow_weights(weights in proptest::collection::vec(1_u32..10, 2..10), costs in proptest::collection::vec(1_u64..200_000, 5..40)) {
             prop_assert_eq!(bounded(&weights, &costs, true), Ok(()));
         }
     }

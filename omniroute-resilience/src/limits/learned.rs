@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn t_8_02_headers_are_believed_only_if_they_make_sense() {
+    fn headers_are_believed_only_if_they_make_sense() {
         let mut seen = LimitSeen::new(Unit::Requests, QuotaWindow::Minute);
         for (limit, remaining, resets_at, good) in [
             (Some(60), Some(3), Some(30_000), true),

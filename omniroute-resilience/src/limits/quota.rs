@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t_7_02_the_gate_row_by_row() {
+    fn the_gate_row_by_row() {
         let row = |policy, own, total, hard_cap| {
             let allocation = Allocation { consumer: "a".into(), weight: 25, hard_cap, policy };
             gate(&allocation, own, total, 1_000, 500_000)
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn t_7_04_reservations_count_and_lost_ones_are_charged() {
+    fn reservations_count_and_lost_ones_are_charged() {
         let window = QuotaWindow::Minute;
         let mut usage = Usage::default();
         let permit = |number| PermitId { process: 1, number };
@@ -312,7 +312,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn t_7_03_sums_are_off_by_one_bucket_at_most(events in proptest::collection::vec((0_i64..4_000, 1_u64..50), 1..100)) {
+        fn sums_are_off_by_one_bucket_at_most(events in proptest::collection::vec((0_i64..4_000, 1_u64..50), 1..100)) {
             let window = QuotaWindow::Minute;
             let mut usage = Usage::default();
             let mut now = 0;

@@ -311,7 +311,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-        /// T-8-01: in no minute more calls than the limit and the burst together, and a patient caller gets the limit.
+        /// In no minute more calls than the limit and the burst together, and a patient caller gets the limit.
         #[test]
         fn never_more_than_the_limit_in_any_minute(rpm in 1_u32..300, waits in proptest::collection::vec(0_i64..3_000, 50..300)) {
             let limits = Limits { rpm: Some(rpm), ..Limits::default() };

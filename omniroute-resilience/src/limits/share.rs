@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn t_7_06_full_members_go_last_and_the_next_tier_serves() {
+    fn full_members_go_last_and_the_next_tier_serves() {
         let mut members = [member(1, 0, 1), member(2, 1, 1), member(3, 1, 1)];
         members[0].full = true;
         members[1].in_flight = 5;

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn p20_each_slot_ends_by_itself() {
+    fn each_slot_ends_by_itself() {
         let mut slots = Slots::default();
         assert_eq!(slots.take(permit(1), 2, 100, 0), Ok(()));
         assert_eq!(slots.take(permit(1), 2, 100, 0), Ok(()), "the same permit holds one slot");

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t_7_08_retries_are_a_fifth_and_three_a_second() {
+    fn retries_are_a_fifth_and_three_a_second() {
         let config = RetryConfig::default();
         let mut retries = Retries::default();
         let mut taken = 0;

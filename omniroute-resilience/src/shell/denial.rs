@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn p22_one_candidate_decides_everything() {
+    fn one_candidate_decides_everything() {
         use Blocked as B;
         let terminal = (B::Terminal(Terminal::Banned), None);
         for (refusals, expected) in [

@@ -106,7 +106,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     #[test]
-    fn p25_t_4_20_a_pulled_plug_blames_nobody() {
+    fn a_pulled_plug_blames_nobody() {
         let origins: Vec<Arc<str>> = (0..10).map(|n| Arc::from(format!("o{n}"))).collect();
         let (mut egress, config) = (Egress::default(), EgressConfig::default());
         let mut now = Mono(100 * SECOND);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn t_4_21_one_origin_among_working_ones_is_to_blame_and_a_lone_one_perhaps() {
+    fn one_origin_among_working_ones_is_to_blame_and_a_lone_one_perhaps() {
         let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
         let (mut egress, config) = (Egress::default(), EgressConfig::default());
         assert_eq!(egress.failed(&a, Mono(0), Mono(SECOND), &config), Meaning::Uncorroborated);

@@ -32,7 +32,7 @@ fn healthy_requests_cost_no_call_of_a_shared_store_beyond_one_refresh() {
 }
 
 #[test]
-fn p09_t_0_01_a_herd_of_failures_counts_once() {
+fn a_herd_of_failures_counts_once() {
     let world = World::new(1);
     let picks = world.targets("m");
     let permits: Vec<_> = (0..1_000).map(|_| world.admit(&picks).unwrap()).collect();
@@ -59,7 +59,7 @@ fn p09_t_0_01_a_herd_of_failures_counts_once() {
 }
 
 #[test]
-fn p29_t_0_04_two_processes_on_one_store_count_once() {
+fn two_processes_on_one_store_count_once() {
     let mut world = World::with(keys("p", 1), Config::default(), true);
     let other = world.process();
     let picks = world.targets("m");
@@ -78,7 +78,7 @@ fn p29_t_0_04_two_processes_on_one_store_count_once() {
 }
 
 #[test]
-fn p21_t_0_05_every_local_error_fed_back_changes_nothing() {
+fn every_local_error_fed_back_changes_nothing() {
     let world = World::new(2);
     let picks = world.targets("m");
     for reason in
@@ -102,7 +102,7 @@ fn p21_t_0_05_every_local_error_fed_back_changes_nothing() {
 }
 
 #[test]
-fn p20_t_7_05_slots_are_given_back_by_report_drop_and_time() {
+fn slots_are_given_back_by_report_drop_and_time() {
     let mut specs = keys("p", 1);
     specs[0].limits.max_concurrent = Some(3);
     let world = World::with(specs, Config::default(), true);
@@ -190,7 +190,7 @@ fn dropped_at_every_poll_nothing_stays_behind() {
 }
 
 #[test]
-fn p16_other_purposes_change_nothing_and_only_an_operator_may_clear() {
+fn other_purposes_change_nothing_and_only_an_operator_may_clear() {
     let world = World::new(1);
     let picks = world.targets("m");
     world.attempt(&picks, Some(declared(rate_limited(), &world.clock, 500_000))).unwrap();
@@ -216,7 +216,7 @@ fn p16_other_purposes_change_nothing_and_only_an_operator_may_clear() {
 }
 
 #[test]
-fn p15_p31_terminal_states_block_until_the_credential_changes() {
+fn terminal_states_block_until_the_credential_changes() {
     let mut world = World::new(1);
     let picks = world.targets("m");
     let mut banned = failure(FailureKind::CreditsExhausted, Scope::Connection, 402);
@@ -235,7 +235,7 @@ fn p15_p31_terminal_states_block_until_the_credential_changes() {
 }
 
 #[test]
-fn p17_t_2_21_rests_and_locks_outlast_a_restart() {
+fn rests_and_locks_outlast_a_restart() {
     let mut world = World::new(2);
     let picks = world.targets("m");
     world.attempt(&picks[..1], Some(declared(rate_limited(), &world.clock, 86_400_000))).unwrap();

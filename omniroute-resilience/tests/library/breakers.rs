@@ -34,7 +34,7 @@ fn breaker(world: &World, provider: &str) -> State {
 }
 
 #[test]
-fn p04_t_1_08_a_stampede_at_the_end_of_an_outage_is_one_probe() {
+fn a_stampede_at_the_end_of_an_outage_is_one_probe() {
     let mut config = Config::default();
     config.last_resort.enabled = false;
     let mut world = World::with(keys("p", 2), config, true);
@@ -64,7 +64,7 @@ fn p04_t_1_08_a_stampede_at_the_end_of_an_outage_is_one_probe() {
 }
 
 #[test]
-fn p03_a_dropped_probe_frees_its_place_at_the_next_call() {
+fn a_dropped_probe_frees_its_place_at_the_next_call() {
     let world = World::new(2);
     let picks = world.targets("m");
     open(&world, "p", &picks);
@@ -77,7 +77,7 @@ fn p03_a_dropped_probe_frees_its_place_at_the_next_call() {
 }
 
 #[test]
-fn p03_t_1_07_a_hung_probe_blocks_for_its_lease_at_most() {
+fn a_hung_probe_blocks_for_its_lease_at_most() {
     let world = World::new(2);
     let picks = world.targets("m");
     open(&world, "p", &picks);
@@ -88,13 +88,13 @@ fn p03_t_1_07_a_hung_probe_blocks_for_its_lease_at_most() {
     world.wait(90_000);
     let second = world.admit(&picks).unwrap();
     world.succeed(hung);
-    assert_eq!(breaker(&world, "p"), State::HalfOpen, "p05: too late to matter");
+    assert_eq!(breaker(&world, "p"), State::HalfOpen, "too late to matter");
     world.succeed(second);
     assert_eq!(breaker(&world, "p"), State::Closed);
 }
 
 #[test]
-fn p01_t_1_04_refusals_of_one_account_never_reach_the_breaker() {
+fn refusals_of_one_account_never_reach_the_breaker() {
     let world = World::new(2);
     let picks = world.targets("m");
     for n in 0..300 {
@@ -112,7 +112,7 @@ fn p01_t_1_04_refusals_of_one_account_never_reach_the_breaker() {
 }
 
 #[test]
-fn p26_one_bad_origin_of_a_provider_leaves_the_others() {
+fn one_bad_origin_of_a_provider_leaves_the_others() {
     let mut specs = keys("p", 4);
     for (n, spec) in specs.iter_mut().enumerate() {
         spec.origin = Some(if n < 2 { "https://a".into() } else { "https://b".into() });

@@ -54,7 +54,7 @@ fn managed(owner: &OwnerToken, consumer: &str, generation: u64) -> AdmitContext 
 }
 
 #[test]
-fn t_6_01_the_states_of_a_lease_row_by_row() {
+fn the_states_of_a_lease_row_by_row() {
     let world = leased(2);
     let picks = world.targets("m");
     let (a, b, c) = (owner(1), owner(2), owner(3));
@@ -92,7 +92,7 @@ fn t_6_01_the_states_of_a_lease_row_by_row() {
 }
 
 #[test]
-fn p19_leases_exclude_only_while_they_live_and_only_their_connection() {
+fn leases_exclude_only_while_they_live_and_only_their_connection() {
     let world = leased(2);
     let picks = world.targets("m");
     let a = owner(1);
@@ -118,7 +118,7 @@ fn p19_leases_exclude_only_while_they_live_and_only_their_connection() {
 }
 
 #[test]
-fn t_6_04_a_move_keeps_the_generation_and_changes_the_fence() {
+fn a_move_keeps_the_generation_and_changes_the_fence() {
     let world = leased(2);
     let picks = world.targets("m");
     let a = owner(1);
@@ -176,7 +176,7 @@ fn holders(world: &World, owners: &[(OwnerToken, u64)]) -> Result<usize, String>
 }
 
 #[test]
-fn t_6_02_many_owners_over_few_connections_never_share_one() {
+fn many_owners_over_few_connections_never_share_one() {
     let mut world = leased(4);
     let processes: Vec<Resilience> = (0..4).map(|_| world.process()).collect();
     let picks: Vec<Vec<Handle>> = processes.iter().map(|p| handles(p, &world.specs, "m")).collect();

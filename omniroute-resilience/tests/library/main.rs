@@ -1,5 +1,5 @@
 //! The library from outside, on the memory store and in virtual time: admitting and reporting, rests and locks,
-//! limits and pools, sessions, leases, and the pitfalls by their numbers.
+//! limits and pools, sessions, leases, and the pitfalls of others.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Pitfalls that other gateways fell into, each by the number it has in our list.
+//! Pitfalls that other gateways fell into.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -66,7 +66,7 @@ fn wired(wrong: bool) -> Result<u64, String> {
 }
 
 #[test]
-fn p02_every_call_has_a_permit_and_what_it_told_reaches_the_layers() {
+fn every_call_has_a_permit_and_what_it_told_reaches_the_layers() {
     assert!(wired(false).unwrap() > 200);
     assert!(wired(true).unwrap_err().contains("permits"), "a call beside the permits is seen");
 }
@@ -97,14 +97,14 @@ fn served_after(ms: i64, cached_for: Option<u64>) -> u64 {
 }
 
 #[test]
-fn p10_what_is_remembered_ends_with_the_rest_and_is_a_quarter_of_a_second_old() {
+fn what_is_remembered_ends_with_the_rest_and_is_a_quarter_of_a_second_old() {
     let bounded = |passed: u64| (4_000..=4_300).contains(&passed);
     assert!(bounded(served_after(4_000, None)));
     assert!(!bounded(served_after(4_000, Some(600_000))), "a memory with an age of its own is caught");
 }
 
 #[test]
-fn p23_answers_without_an_answer() {
+fn answers_without_an_answer() {
     let world = World::new(2);
     let picks = world.targets("m");
     // An empty answer says nothing of the connection; the third in a row locks the model there.
@@ -183,7 +183,7 @@ fn says(resilience: &Resilience, picks: &[Handle]) -> (u16, &'static str, bool) 
 }
 
 #[test]
-fn p10_an_admission_over_a_slow_store_decides_on_nothing_old() {
+fn an_admission_over_a_slow_store_decides_on_nothing_old() {
     let mut specs = keys("full", 8);
     specs.iter_mut().for_each(|spec| spec.limits.max_concurrent = Some(1));
     specs.extend(keys("free", 1));

@@ -111,7 +111,7 @@ fn learned_limits_are_shared_between_processes_and_written_seldom() {
 }
 
 #[test]
-fn p41_what_is_learned_is_bounded() {
+fn what_is_learned_is_bounded() {
     let mut config = Config::default();
     config.quota.learned_max = 3;
     let world = World::with(keys("p", 10), config, false);
@@ -254,7 +254,7 @@ fn poll<T>(future: &mut std::pin::Pin<Box<dyn Future<Output = T> + '_>>) -> Opti
 }
 
 #[test]
-fn t_7_06_a_tier_that_is_only_busy_is_waited_for_before_the_next_is_used() {
+fn a_tier_that_is_only_busy_is_waited_for_before_the_next_is_used() {
     let mut specs = keys("cheap", 1);
     specs[0].limits.max_concurrent = Some(1);
     specs.extend(keys("dear", 1));

@@ -16,7 +16,7 @@ fn unavailable() -> Failure {
 }
 
 #[test]
-fn p12_p28_locks_reach_as_far_as_the_answer_says() {
+fn locks_reach_as_far_as_the_answer_says() {
     let mut specs = vec![
         ConnectionSpec::new("codex", "a", Class::OAuth),
         ConnectionSpec::new("free", "b", Class::NoAuth),
@@ -49,7 +49,7 @@ fn r_3_4_no_capacity_at_two_connections_locks_the_model_everywhere_for_a_moment(
 }
 
 #[test]
-fn p36_a_key_rests_alone_and_a_group_together() {
+fn a_key_rests_alone_and_a_group_together() {
     let mut specs = keys("p", 3);
     specs[0].group = Some("org".into());
     specs[2].group = Some("org".into());
@@ -66,7 +66,7 @@ fn p36_a_key_rests_alone_and_a_group_together() {
 }
 
 #[test]
-fn p25_t_4_20_a_pulled_plug_opens_nothing_and_rests_nobody() {
+fn a_pulled_plug_opens_nothing_and_rests_nobody() {
     let specs: Vec<ConnectionSpec> = (0..10).flat_map(|n| keys(&format!("p{n}"), 1)).collect();
     let world = World::with(specs, Config::default(), false);
     let picks = world.targets("m");
@@ -94,7 +94,7 @@ fn p25_t_4_20_a_pulled_plug_opens_nothing_and_rests_nobody() {
 }
 
 #[test]
-fn p43_when_our_guesses_block_everything_one_is_tried() {
+fn when_our_guesses_block_everything_one_is_tried() {
     let world = World::new(3);
     let picks = world.targets("m");
     for pick in &picks {
@@ -116,7 +116,7 @@ fn p43_when_our_guesses_block_everything_one_is_tried() {
 }
 
 #[test]
-fn p11_t_2_15_a_long_declared_rest_is_verified_once_an_hour() {
+fn a_long_declared_rest_is_verified_once_an_hour() {
     let world = World::new(1);
     let picks = world.targets("m");
     world.attempt(&picks, Some(declared(rate_limited(), &world.clock, 7 * 86_400_000))).unwrap();
@@ -159,7 +159,7 @@ fn p11_t_2_15_a_long_declared_rest_is_verified_once_an_hour() {
 }
 
 #[test]
-fn t_2_22_after_a_long_rest_one_then_two_then_four() {
+fn after_a_long_rest_one_then_two_then_four() {
     let world = World::new(1);
     let picks = world.targets("m");
     world.attempt(&picks, Some(declared(rate_limited(), &world.clock, 30_000))).unwrap();
@@ -182,7 +182,7 @@ fn t_2_22_after_a_long_rest_one_then_two_then_four() {
 }
 
 #[test]
-fn p38_full_windows_on_headers_block_until_they_end() {
+fn full_windows_on_headers_block_until_they_end() {
     let world = World::new(1);
     let picks = world.targets("m");
     let permit = world.admit(&picks).unwrap();
@@ -199,7 +199,7 @@ fn p38_full_windows_on_headers_block_until_they_end() {
 }
 
 #[test]
-fn p40_jumps_of_the_wall_clock_neither_stall_nor_free() {
+fn jumps_of_the_wall_clock_neither_stall_nor_free() {
     let clock = JumpyClock::default();
     let store =
         std::sync::Arc::new(omniroute_resilience::MemoryStore::new(std::sync::Arc::new(clock.clone())));
@@ -266,7 +266,7 @@ fn a_dead_credential_needs_two_reports() {
 }
 
 #[test]
-fn p33_errors_of_the_service_never_remove_more_than_half() {
+fn errors_of_the_service_never_remove_more_than_half() {
     let mut config = Config::default();
     config.last_resort.enabled = false;
     let world = World::with(keys("p", 6), config, false);

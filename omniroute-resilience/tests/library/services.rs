@@ -18,7 +18,7 @@ fn pinned() -> World {
 }
 
 #[test]
-fn t_5_04_sessions_that_start_at_once_end_on_one_connection() {
+fn sessions_that_start_at_once_end_on_one_connection() {
     let mut world = pinned();
     let (me, provider, session) = (Principal::new("me"), ProviderId::new("p"), SessionId::new("s"));
     let mut ends = Vec::new();
@@ -60,7 +60,7 @@ fn pins_live_as_long_as_they_are_used_and_are_written_seldom() {
 }
 
 #[test]
-fn p30_t_8_06_one_refreshes_and_the_others_follow() {
+fn one_refreshes_and_the_others_follow() {
     let mut world = World::with(keys("p", 1), Config::default(), true);
     let other = world.process();
     let (p, c) = (ProviderId::new("p"), ConnectionId::new("p-0"));
@@ -110,7 +110,7 @@ fn pool(world: &World, policy: Policy) {
 }
 
 #[test]
-fn t_7_04_parallel_reservations_never_exceed_a_pool_and_shares_hold() {
+fn parallel_reservations_never_exceed_a_pool_and_shares_hold() {
     let mut world = World::with(keys("p", 2), Config::default(), true);
     pool(&world, Policy::Hard);
     let other = world.process();
@@ -191,7 +191,7 @@ fn poll<T>(future: &mut std::pin::Pin<Box<dyn Future<Output = T> + '_>>) -> Opti
 }
 
 #[test]
-fn t_7_07_short_blocks_are_waited_for_and_others_not() {
+fn short_blocks_are_waited_for_and_others_not() {
     let mut config = Config::default();
     config.last_resort.enabled = false;
     let world = World::with(keys("p", 1), config, false);
@@ -218,7 +218,7 @@ fn t_7_07_short_blocks_are_waited_for_and_others_not() {
 }
 
 #[test]
-fn p39_t_7_10_waiters_for_a_slot_are_served_in_turn_and_may_leave() {
+fn waiters_for_a_slot_are_served_in_turn_and_may_leave() {
     let mut specs = keys("p", 1);
     specs[0].limits.max_concurrent = Some(1);
     let world = World::with(specs, Config::default(), false);

@@ -50,7 +50,7 @@ pub(crate) const REASONS: [(&str, &str); 5] = [
     (
         "S-07",
         "after the outage one probe goes first and the provider is spared for half a minute; a probe that went \
-         out a second too early costs a whole reset time, and in such a seed half of the ten thousand run out of time",
+         out a second too early costs a whole reset time, and in such a seed most of the ten thousand run out of time",
     ),
     (
         "S-13",

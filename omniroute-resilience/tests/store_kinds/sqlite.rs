@@ -171,7 +171,7 @@ fn a_call_that_names_a_key_twice_is_wrong() {
 }
 
 #[test]
-fn p40_a_clock_that_was_set_costs_ten_minutes_at_most() {
+fn a_clock_that_was_set_costs_ten_minutes_at_most() {
     let hour = 3_600_000_i64;
     for jump in [-hour, hour, -24 * hour, 24 * hour, -87_600 * hour, 87_600 * hour] {
         let folder = Folder::new();

@@ -86,7 +86,7 @@ impl Auto {
     fn read(options: &mut OptionReader<'_>) -> Self {
         let name = options.text("pack").unwrap_or("default");
         let mode = weights::mode(name).unwrap_or_else(|| {
-            options.wrong("pack", format!("is {name:?}, which is no set of weights"));
+            options.wrong("pack", format!("is {name:?}, allowed is one of {}", weights::packs().join(", ")));
             Mode::Default
         });
         let base = Weights::of(mode);

@@ -95,6 +95,11 @@ impl Weights {
     }
 }
 
+/// Names of the sets.
+pub(crate) fn packs() -> [&'static str; 6] {
+    PACKS.map(|(name, ..)| name)
+}
+
 /// The mode of a name: a set, or a word that is used for it. Case does not count.
 pub fn mode(name: &str) -> Option<Mode> {
     let name = name.trim().to_ascii_lowercase();

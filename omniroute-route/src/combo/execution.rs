@@ -5,13 +5,16 @@ use std::time::Duration;
 use crate::attempts::ErrorMode;
 use crate::options::OptionReader;
 
+/// Less time than this is no time: below a second no attempt starts.
+const LEAST: Duration = Duration::from_secs(2);
+
 /// How attempts of a combo are made. Nothing here is decided by a strategy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Execution {
-    /// Attempts at most.
+    /// Attempts at most; resilience's own numbers hold beside it.
     pub max_attempts: u32,
-    /// More attempts at the same target, where a failure allows it.
+    /// More attempts at the same target, where a failure allows it and it does not rest by then.
     pub same_target_retries: u32,
     /// Wait between targets.
     pub fallback_delay: Duration,
@@ -41,6 +44,11 @@ impl Execution {
         let fallback_delay = seconds("fallback_delay", 0.0, 0.0, 5.0);
         let target_timeout = seconds("target_timeout", 120.0, 1.0, 600.0);
         let deadline = seconds("deadline", 600.0, 0.0, 86_400.0);
+        if !deadline.is_zero() && deadline < LEAST {
+            let least = LEAST.as_secs();
+            let said = deadline.as_secs_f64();
+            reader.wrong("deadline", format!("is {said}, allowed is 0, or {least} to 86400"));
+        }
         Execution {
             max_attempts: reader.whole("max_attempts", 8, 1, 30),
             same_target_retries: reader.whole("same_target_retries", 1, 0, 5),

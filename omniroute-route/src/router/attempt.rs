@@ -15,7 +15,7 @@ use omniroute_core::{
 
 use super::books::Books;
 use super::job::{Errand, Job};
-use super::reply::{Lens, bad, check, check_built, meaningful, of_error, trusted, untold};
+use super::reply::{Checked, Lens, bad, check, check_built, meaningful, of_error, trusted, untold};
 use super::stream::{ReplyStream, empty};
 use crate::receipt::Role;
 
@@ -58,7 +58,7 @@ impl Job {
             receipt: self.receipt.clone(),
             request: self.request.clone(),
             session: self.session.clone(),
-            class: self.class,
+            class: self.facts.class,
             explored: self.explored == Some(candidate),
             role: errand.role,
             began: self.began.mono,
@@ -71,8 +71,7 @@ impl Job {
         };
         books.open();
         match self.call(request, &mut books, errand, strict).await {
-            Ok(Ready::Whole(body, text, notes)) => {
-                notes.into_iter().for_each(|note| self.receipt.note(note));
+            Ok(Ready::Whole(body, text)) => {
                 let commits = matches!(errand.role, Role::Answer | Role::Judge);
                 books.content(commits).await;
                 books.close(None).await;
@@ -134,22 +133,16 @@ impl Job {
         };
         let from = response.wire;
         match (response.body, streamed) {
-            (ChatBody::Whole(doc), false) => {
-                let checked = check(&doc, from, lens)?;
-                books.usage = checked.usage;
-                Ok(Ready::Whole(checked.body, checked.text, checked.notes))
-            }
+            (ChatBody::Whole(doc), false) => Ok(self.whole(check(&doc, from, lens)?, books)),
             (ChatBody::Whole(doc), true) => {
-                check(&doc, from, lens)?;
+                self.whole(check(&doc, from, lens)?, books);
                 let ready = self.replayed(&doc, from, &names)?;
                 let items = EventStream::new(futures::stream::empty());
                 Ok(Ready::Stream { ready, items, from: self.client })
             }
             (ChatBody::Stream(items), false) => {
                 let gathered = within(&*env.clock, limit, gather(items, from)).await.ok_or_else(late)??;
-                let checked = check_built(&gathered, lens)?;
-                books.usage = checked.usage;
-                Ok(Ready::Whole(checked.body, checked.text, checked.notes))
+                Ok(self.whole(check_built(&gathered, lens)?, books))
             }
             (ChatBody::Stream(mut items), true) => {
                 if from != self.client && self.client.stream_writer(&context).is_none() {
@@ -165,6 +158,13 @@ impl Job {
                 "the answer has a form nobody reads",
             )),
         }
+    }
+
+    /// A whole answer that is one.
+    fn whole(&self, checked: Checked, books: &mut Books) -> Ready {
+        checked.notes.into_iter().for_each(|note| self.receipt.note(note));
+        books.usage = checked.usage;
+        Ready::Whole(checked.body, checked.text)
     }
 
     /// A whole answer as the stream that was asked for.
@@ -190,7 +190,7 @@ impl Job {
 
 /// What a call gave.
 enum Ready {
-    Whole(Bytes, String, Vec<&'static str>),
+    Whole(Bytes, String),
     Stream { ready: Vec<StreamItem>, items: EventStream, from: Wire },
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Books {
 impl Books {
     /// Writes down that the attempt has begun.
     pub(super) fn open(&mut self) {
-        let key = self.permit.target().to_string();
+        let key = self.slot.pool.key(self.candidate as usize).clone();
         let started_ms = ms(self.permit.grant().started.mono, self.began);
         let waited = u64::try_from(self.permit.grant().waited.as_millis()).unwrap_or(u64::MAX);
         let (role, explored) = (self.role, self.explored);
@@ -117,7 +117,6 @@ impl Books {
                 attempt.status = failure.status;
                 attempt.rule = failure.rule.to_string();
             } else if matches!(role, Role::Answer | Role::Judge) {
-                receipt.answered = Some(outcome.target.to_string());
                 receipt.finished = true;
             }
         });

@@ -133,7 +133,7 @@ impl RouterBuilder {
         self
     }
 
-    /// Where random numbers start. Default: 0. The number of the request is added to it.
+    /// Where random numbers start. Default: 0. The number of the request goes into it.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;

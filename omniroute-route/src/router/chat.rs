@@ -1,11 +1,12 @@
 //! One request from its bytes to its answer: what is meant, what is seen, what is planned, what is done.
 
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use futures::channel::oneshot;
 use omniroute_core::route::{
-    Plan, Reason, RequestFacts, RouteError, RouteErrorKind, RouteOptions, SessionFacts, TaskClass,
+    DropReason, Plan, Reason, RequestFacts, RouteError, RouteErrorKind, RouteOptions, SessionFacts,
 };
 use omniroute_core::{ChatRequest, Moment};
 use omniroute_resilience::Budget;
@@ -13,7 +14,7 @@ use omniroute_resilience::Budget;
 use super::attempt::{Answer, AnswerBody};
 use super::error::ChatError;
 use super::job::{Errand, Job};
-use super::look::{Seen, look};
+use super::look::{Seen, look, look_again};
 use super::slot::Slot;
 use super::{ChatOptions, ChatReply, Inner, ReplyBody, Router};
 use crate::attempts::Ending;
@@ -36,7 +37,6 @@ struct Decided {
 struct Known {
     facts: RequestFacts,
     session: Option<SessionFacts>,
-    class: TaskClass,
     tool_tail: bool,
 }
 
@@ -83,20 +83,23 @@ impl Inner {
         let route = self.route_options(options);
         let client = request.wire();
         let told = |error: Box<ChatError>| error.with(&receipt);
-        let mut known = self.know(&request, options, began, true).await.map_err(told)?;
+        let mut known = self.known(&request, options, began, true).map_err(told)?;
+        self.find_pin(&request, &mut known).await;
         if let Some(compressor) = self.compressor.clone() {
-            // A request that nobody can serve is not worth compressing.
+            // A request that nobody can serve, however short, is not worth compressing.
             match self.plan(&slot, &known, &route, began, seed, false) {
-                Err(error) if !passing(error.kind) => return Err(told(ChatError::of_route(&error))),
+                Err(error) if hopeless(&error) => return Err(told(ChatError::of_route(&error))),
                 _ => {}
             }
+            let before = request.doc().bytes().clone();
             request = self.compress(request, compressor, options, began, &receipt).await;
-            let class = known.class;
-            let pin = known.session.take();
-            known = self.know(&request, options, began, false).await.map_err(told)?;
-            (known.class, known.facts.class, known.session) = (class, class, pin);
+            if *request.doc().bytes() != before {
+                let facts = look_again(&request).map_err(|error| told(ChatError::of_wire(&error)))?;
+                let RequestFacts { class, tags, connection, .. } = mem::replace(&mut known.facts, facts);
+                (known.facts.class, known.facts.tags, known.facts.connection) = (class, tags, connection);
+            }
         }
-        receipt.with(|receipt| receipt.class = known.class);
+        receipt.with(|receipt| receipt.class = known.facts.class);
         let now = self.env.clock.now();
         let Decided { decision, resting } = self
             .plan(&slot, &known, &route, now, seed, true)
@@ -111,10 +114,9 @@ impl Inner {
             inner: Arc::clone(self),
             receipt: receipt.clone(),
             request: name,
-            facts: Arc::new(known.facts),
-            options: Arc::new(route),
+            facts: known.facts,
+            options: route,
             session: request.session().cloned(),
-            class: known.class,
             client,
             tool_tail: known.tool_tail,
             headers: options.headers.clone(),
@@ -169,9 +171,7 @@ impl Inner {
         let seed = self.seed ^ self.number.load(Relaxed);
         let slot = self.named(request).map_err(|error| ChatError::of_route(&error))?;
         let route = self.route_options(options);
-        let seen = look(request).map_err(|error| ChatError::of_wire(&error))?;
-        let mut known = self.known(request, options, seen, false);
-        known.session = request.session().map(|id| self.session(request, id, now, known.tool_tail));
+        let known = self.known(request, options, now, false)?;
         let decided = self.plan(&slot, &known, &route, now, seed, false);
         let Decided { decision, .. } = decided.map_err(|error| ChatError::of_route(&error))?;
         Ok(Explanation::of(&decision, slot.planner.strategy().id(), &slot.pool))
@@ -193,16 +193,24 @@ impl Inner {
         route
     }
 
-    fn known(&self, request: &ChatRequest, options: &ChatOptions, seen: Seen, real: bool) -> Known {
+    /// What this process knows of a request. `real`: its conversation takes a turn; else it is only asked about.
+    fn known(
+        &self,
+        request: &ChatRequest,
+        options: &ChatOptions,
+        now: Moment,
+        real: bool,
+    ) -> Result<Known, Box<ChatError>> {
+        let seen = look(request).map_err(|error| ChatError::of_wire(&error))?;
         let Seen { mut facts, points, tool_tail } = seen;
         facts.tags.clone_from(&options.tags);
         facts.connection.clone_from(&options.connection);
-        let class = match request.session() {
+        facts.class = match request.session() {
             Some(session) => self.memory.class(request.principal(), session, &points, real),
             None => points.class(),
         };
-        facts.class = class;
-        Known { facts, session: None, class, tool_tail }
+        let session = request.session().map(|id| self.session(request, id, now, tool_tail));
+        Ok(Known { facts, session, tool_tail })
     }
 
     fn session(
@@ -219,26 +227,14 @@ impl Inner {
         facts
     }
 
-    async fn know(
-        &self,
-        request: &ChatRequest,
-        options: &ChatOptions,
-        now: Moment,
-        real: bool,
-    ) -> Result<Known, Box<ChatError>> {
-        let seen = look(request).map_err(|error| ChatError::of_wire(&error))?;
-        let mut known = self.known(request, options, seen, real);
-        let Some(id) = request.session().filter(|_| real) else { return Ok(known) };
-        let mut session = self.session(request, id, now, known.tool_tail);
-        // Where other processes have seen the session; without a store it goes on with what this one knows.
-        if let Some(last) = session.last.as_ref().filter(|_| self.pins()) {
-            let pinned = self.resilience.pin(request.principal(), &last.provider, id).await;
-            if let Ok(pin) = pinned {
-                session.pin = pin.map(|pin| (last.provider.clone(), pin.connection));
-            }
+    /// Where other processes have seen the session; without a store it goes on with what this one knows.
+    async fn find_pin(&self, request: &ChatRequest, known: &mut Known) {
+        let Some(session) = known.session.as_mut().filter(|_| self.pins()) else { return };
+        let Some(last) = &session.last else { return };
+        let pinned = self.resilience.pin(request.principal(), &last.provider, &session.id).await;
+        if let Ok(pin) = pinned {
+            session.pin = pin.map(|pin| (last.provider.clone(), pin.connection));
         }
-        known.session = Some(session);
-        Ok(known)
     }
 
     /// Whether resilience keeps pins; else this process remembers who answered a session last.
@@ -312,6 +308,12 @@ impl Inner {
         });
         request
     }
+}
+
+/// Whether nothing helps: neither time, nor a last attempt, nor fewer tokens.
+fn hopeless(error: &RouteError) -> bool {
+    let shrinks = |reason| matches!(reason, DropReason::Context | DropReason::Budget);
+    !passing(error.kind) && !error.dropped.iter().any(|(reason, _)| shrinks(*reason))
 }
 
 /// Whether time or a last attempt may help.

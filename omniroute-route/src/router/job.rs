@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use omniroute_core::route::{DropReason, RequestFacts, RouteOptions, TaskClass};
+use omniroute_core::route::{DropReason, RequestFacts, RouteOptions};
 use omniroute_core::wire::Wire;
 use omniroute_core::{ChatRequest, Failure, FailureKind, Moment, Mono, Phase, Scope, SessionId};
 use omniroute_resilience::{AdmitContext, AllUnhealthy, Budget, Handle};
@@ -17,16 +17,15 @@ use crate::explain::ToldDrop;
 use crate::receipt::{Receipt, Role};
 
 /// A request on its way.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Job {
     pub(super) inner: Arc<Inner>,
     pub(super) slot: Arc<Slot>,
     pub(super) receipt: Receipt,
     pub(super) request: Arc<str>,
-    pub(super) facts: Arc<RequestFacts>,
-    pub(super) options: Arc<RouteOptions>,
+    pub(super) facts: RequestFacts,
+    pub(super) options: RouteOptions,
     pub(super) session: Option<SessionId>,
-    pub(super) class: TaskClass,
     /// The wire of the client.
     pub(super) client: Wire,
     pub(super) tool_tail: bool,
@@ -40,7 +39,7 @@ pub(super) struct Job {
 }
 
 /// What one list is for.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Errand {
     pub(super) role: Role,
     pub(super) budget: Budget,
@@ -177,7 +176,7 @@ impl Job {
     }
 
     pub(super) fn skip(&self, candidate: u32, reason: DropReason) {
-        let key = self.slot.pool.key(candidate as usize).to_string();
+        let key = self.slot.pool.key(candidate as usize).clone();
         self.receipt.skip(ToldDrop { key, reason });
     }
 

@@ -26,13 +26,30 @@ pub(crate) struct Seen {
 /// If the body is no request of its wire.
 pub(crate) fn look(request: &ChatRequest) -> Result<Seen, WireError> {
     let read = request.wire().read_request(request.doc())?.value;
+    let (system, user) = (system(&read), last_user(&read));
+    let facts = measure(request, &read, &system, &user);
+    let tools = tools(&read);
+    let names: Vec<&str> = tools.iter().map(AsRef::as_ref).collect();
+    let clues = Clues { user: &user, system: &system, tools: &names, failed_result: failed_result(&read) };
+    Ok(Seen { facts, points: points(&clues), tool_tail: tool_tail(&read) })
+}
+
+/// Sizes and needs of a request that was looked at and has become shorter. What it is about has not changed.
+///
+/// # Errors
+/// If the body is no request of its wire.
+pub(crate) fn look_again(request: &ChatRequest) -> Result<RequestFacts, WireError> {
+    let read = request.wire().read_request(request.doc())?.value;
+    Ok(measure(request, &read, &system(&read), &last_user(&read)))
+}
+
+fn measure(request: &ChatRequest, read: &Request<'_>, system: &str, user: &str) -> RequestFacts {
     let head = request.head();
     let doc = request.doc();
     let mut sizes = Sizes::default();
     for turn in &read.turns {
         sizes.parts(&turn.parts);
     }
-    let tools = tools(&read);
     let tool_bytes: usize = read
         .tools
         .iter()
@@ -59,9 +76,7 @@ pub(crate) fn look(request: &ChatRequest) -> Result<Seen, WireError> {
     facts.input_tokens = tokens(sizes.bytes + tool_bytes);
     facts.max_output = head.max_output.and_then(|most| u64::try_from(most).ok());
     facts.needs = needs;
-    let system = system(&read);
-    let user = last_user(&read);
-    let (score, tier) = specificity(&signs(&read, &user, facts.input_tokens));
+    let (score, tier) = specificity(&signs(read, user, facts.input_tokens));
     facts.specificity = Some(score);
     facts.tier_hint = Some(tier);
     let explicit = doc.get(doc.root(), "prompt_cache_key").and_then(|node| doc.str(node));
@@ -70,12 +85,9 @@ pub(crate) fn look(request: &ChatRequest) -> Result<Seen, WireError> {
     // The name of a beginning costs a hash of it: only where it is asked for and worth it.
     let size = tokens(front.len() + system.len());
     let named = session.is_none() && explicit.is_none() && size >= prefix::WORTH;
-    let base = named.then(|| (prefix::base(front, &system), size));
+    let base = named.then(|| (prefix::base(front, system), size));
     facts.prefix_key = prefix::key(session, explicit.as_deref(), base).map(Into::into);
-    let names: Vec<&str> = tools.iter().map(AsRef::as_ref).collect();
-    let clues = Clues { user: &user, system: &system, tools: &names, failed_result: failed_result(&read) };
-    let points = points(&clues);
-    Ok(Seen { facts, points, tool_tail: tool_tail(&read) })
+    facts
 }
 
 /// Tokens of texts of so many bytes, as far as can be told without reading them.

@@ -245,6 +245,11 @@ impl Router {
         saved.iter().filter(|one| read(one).is_none()).map(|(name, _)| name.clone()).collect()
     }
 
+    /// What is odd about the combos but not wrong, each with its place.
+    pub fn warnings(&self) -> &[String] {
+        &self.inner.combos.warnings
+    }
+
     /// Names that requests may use: combos, `auto` names, models of providers.
     pub fn models(&self) -> Vec<String> {
         let mut names: Vec<String> = self.inner.combos.iter().map(|combo| combo.name.to_string()).collect();
@@ -267,8 +272,8 @@ impl Inner {
         let found = resolve(model, &self.combos, &self.mappings, &*self.directory)?;
         let key: Arc<str> = match &found.route {
             Route::Combo(name) => name.clone(),
-            // Every form of an `auto` name has a route of its own, so that what was learned can be found again.
-            Route::Auto(_) => model.trim().to_ascii_lowercase().into(),
+            // Every `auto` name has a route of its own, whatever clients call it: what was learned can be found again.
+            Route::Auto(_) => found.meant.trim_end_matches('/').to_ascii_lowercase().into(),
             Route::Model { provider, model } => format!("{provider}/{model}").into(),
         };
         let single = matches!(found.route, Route::Model { .. });

@@ -13,7 +13,7 @@ use omniroute_resilience::Budget;
 use super::attempt::{Answer, AnswerBody};
 use super::error::ChatError;
 use super::job::{Errand, Job};
-use super::stages::{rewritten, said};
+use super::stages::{aside, rewritten, said};
 use super::stream::ReplyStream;
 use crate::attempts::{Ending, Hint};
 use crate::receipt::Role;
@@ -58,11 +58,7 @@ impl Job {
     /// # Errors
     /// If no member answered.
     pub(super) async fn panel(&self, request: &ChatRequest, panel: Panel) -> Result<Answer, Box<ChatError>> {
-        let asked = rewritten(request, |hub| {
-            (hub.stream, hub.stream_usage) = (Some(false), None);
-            hub.tools.clear();
-            hub.tool_choice = None;
-        })?;
+        let asked = rewritten(request, aside)?;
         let (mut voices, failed) = self.voices(&asked, &panel).await;
         voices.sort_by_key(|voice| voice.place);
         if voices.is_empty() {

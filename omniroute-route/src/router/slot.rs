@@ -46,8 +46,8 @@ impl Slot {
         quotas: &Quotas,
         now: Moment,
     ) {
-        desk.columns = Columns::unknown(self.pool.len());
         let columns = &mut desk.columns;
+        columns.reset(self.pool.len());
         stats.fill(&self.pool, now.wall, columns);
         fill_prices(&self.pool, columns);
         quotas.fill(&self.pool, now, columns);

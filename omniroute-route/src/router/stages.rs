@@ -30,9 +30,7 @@ impl Job {
             let ends = number == last;
             let body = rewritten(request, |hub| {
                 if !ends {
-                    (hub.stream, hub.stream_usage) = (Some(false), None);
-                    hub.tools.clear();
-                    hub.tool_choice = None;
+                    aside(hub);
                 }
                 if number > 0 {
                     if !stage.carry_input {
@@ -87,6 +85,13 @@ pub(super) fn rewritten(
     let mut changed = request.clone();
     changed.replace_doc(doc);
     Ok(changed)
+}
+
+/// Asks for an answer that only we read: whole, and without calls of tools.
+pub(super) fn aside(hub: &mut Request<'_>) {
+    (hub.stream, hub.stream_usage) = (Some(false), None);
+    hub.tools.clear();
+    hub.tool_choice = None;
 }
 
 /// A turn of plain text.

@@ -175,6 +175,8 @@ impl Stream for ReplyStream {
             match Pin::new(items).poll_next(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Ok(item))) => this.take(item),
+                // What breaks after the answer's own end takes nothing from it.
+                Poll::Ready(Some(Err(_))) if this.finished => this.end(),
                 Poll::Ready(Some(Err(failure))) => this.fail(failure),
                 Poll::Ready(None) => this.end(),
             }

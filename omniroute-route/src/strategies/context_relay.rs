@@ -1,4 +1,4 @@
-//! Rank order; when the session has to change its account, the next one is told what happened.
+//! Rank order; the plan says when a session changes its account and the next one has to be told what happened.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const TOO_LATE: f32 = 0.95;
 
 pub(crate) const ENTRY: StrategyEntry = StrategyEntry {
     id: "context-relay",
-    summary: "the order of the steps; a new account is told what happened before",
+    summary: "the order of the steps; the plan says when a new account has to be told what happened",
     aliases: &[],
     for_accounts: false,
     options: &[(

@@ -6,6 +6,7 @@ mod executors;
 mod many;
 mod memory;
 mod script;
+mod settings;
 mod streams;
 mod times;
 mod whole;

@@ -42,7 +42,7 @@ fn a_panels_limit_cuts_everything() {
         .build();
     let (text, receipt) = world.said(ask(false));
     assert!(text.contains("one"), "{text}");
-    assert_eq!(receipt.attempts.len(), 2, "pitfall 26: the only survivor is not asked again");
+    assert_eq!(receipt.attempts.len(), 2, "the only survivor is not asked again");
     assert_eq!(world.of("a/1").calls(), 1);
     world.at_rest();
     let world = crate::script::world()
@@ -53,6 +53,26 @@ fn a_panels_limit_cuts_everything() {
     let (text, receipt) = world.said(ask(true));
     assert!(text.contains("chat.completion.chunk") && text.contains("one"), "{text}");
     assert!(receipt.finished && receipt.streamed && world.of("a/1").calls() == 1);
+}
+
+#[test]
+fn a_panels_times_are_settings() {
+    let three = || {
+        world()
+            .with("a/1", vec![says("one", 1_000)])
+            .with("b/1", vec![says("two", 3_000)])
+            .with("j/1", vec![says("judged", 0)])
+            .strategy("fusion")
+            .text("judge", "j/m")
+            .steps(|steps| steps.truncate(2))
+    };
+    // One is enough and the other has a second more; then: nobody has more than two seconds.
+    let judged = |plan: Plan| plan.build().said(ask(false)).1.attempts.last().unwrap().started_ms;
+    let soon = judged(three().number("min_panel", 1.0).number("grace", 1.0));
+    assert!((2_000..2_050).contains(&soon), "{soon}");
+    let limited = judged(three().number("limit", 2.0));
+    assert!((2_000..2_050).contains(&limited), "{limited}");
+    assert!((3_000..3_050).contains(&judged(three())));
 }
 
 #[test]
@@ -105,6 +125,21 @@ fn a_chain_hands_answers_on() {
         "{second}"
     );
     world.at_rest();
+}
+
+#[test]
+fn a_chain_carries_the_request_on_if_told_to() {
+    for carry in [false, true] {
+        let world = world()
+            .with("a/1", vec![says("a plan", 0)])
+            .with("b/1", vec![])
+            .strategy("pipeline")
+            .flag("carry_input", carry)
+            .build();
+        world.said(ask(false));
+        let second = world.of("b/1").seen.lock().unwrap()[0].body.clone();
+        assert!(second.contains("a plan") && second.contains(SECRET) == carry, "{second}");
+    }
 }
 
 #[test]

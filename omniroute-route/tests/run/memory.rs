@@ -77,7 +77,7 @@ fn allowances_that_answers_tell_of_decide_the_next_plan() {
     );
     world.clock.advance(std::time::Duration::from_secs(3_601));
     let told = world.router.explain(&ask(false)).unwrap();
-    assert_eq!(told.picks[0].key, "q/1/m", "the window has started anew");
+    assert_eq!(&*told.picks[0].key, "q/1/m", "the window has started anew");
 }
 
 #[test]
@@ -119,6 +119,39 @@ fn compression_comes_before_the_plan_and_only_for_requests_that_can_be_served() 
     assert!(world.of("a/1").seen.lock().unwrap()[0].body.contains("short"));
     let error = world.chat(ask_for("nobody/m", false)).unwrap_err();
     assert_eq!(error.status, 404);
+}
+
+#[test]
+fn what_fits_only_when_it_is_compressed_is_compressed_and_keeps_its_class() {
+    let world = world().with("a/1", vec![]).builder(|builder| builder.compressor(Arc::new(Shorter))).build();
+    let trace = "thread 'main' panicked at src/main.rs:3: why does it crash";
+    let body = format!(
+        r#"{{"model":"daily","messages":[{{"role":"user","content":"{}{trace}"}}]}}"#,
+        "word ".repeat(100_000)
+    );
+    let request = ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap();
+    let refused = world.router.explain(&request).unwrap_err();
+    assert_eq!((refused.status, refused.code.as_str()), (400, "context_length_exceeded"));
+    let (text, receipt) = world.said(request);
+    assert!(text.contains("a/1"), "{text}");
+    assert_eq!(receipt.class, route::TaskClass::Debugging, "the shortened text tells nothing of it");
+}
+
+#[test]
+fn names_that_clients_make_up_for_one_auto_name_share_what_it_learns() {
+    let world = world()
+        .with("a/1", vec![])
+        .with("b/1", vec![])
+        .builder(|builder| builder.mapping("*-best", "auto/smart"))
+        .build();
+    for name in ["gpt-best", "claude-best", "Auto/Smart", "auto/smart"] {
+        let (_, receipt) = world.said(ask_for(name, false));
+        assert_eq!(receipt.route, "auto/smart");
+        assert!(world.router.feedback(&receipt.request, 0.9, 1.0));
+    }
+    let names: Vec<String> = world.router.save().iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(names, ["auto/smart"]);
+    assert_eq!(world.router.health().routes, 1);
 }
 
 #[test]
@@ -210,7 +243,7 @@ fn a_strategy_that_answers_nonsense_breaks_nothing() {
 }
 
 #[test]
-fn pitfall_02_what_is_tried_out_is_counted_and_teaches() {
+fn what_is_tried_out_is_counted_and_teaches() {
     let mut plan = world();
     for name in ["a/1", "b/1", "c/1", "d/1", "e/1"] {
         plan = plan.with(name, vec![]);

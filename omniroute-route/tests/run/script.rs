@@ -338,6 +338,11 @@ impl Plan {
         self
     }
 
+    pub fn flag(mut self, key: &str, value: bool) -> Plan {
+        self.options.insert(key.to_owned(), OptionValue::Flag(value));
+        self
+    }
+
     pub fn steps(mut self, change: impl FnOnce(&mut Vec<StepConfig>)) -> Plan {
         change(&mut self.steps);
         self

@@ -22,7 +22,7 @@ fn bytes_of_the_same_wire_pass_unchanged() {
 }
 
 #[test]
-fn t_3_10_an_error_after_keep_alives_is_never_seen() {
+fn an_error_after_keep_alives_is_never_seen() {
     let world = world()
         .with("a/1", vec![Step::Stream(vec![comment(), role(), comment(), broken()])])
         .with("b/1", vec![])
@@ -35,7 +35,7 @@ fn t_3_10_an_error_after_keep_alives_is_never_seen() {
 }
 
 #[test]
-fn t_3_11_an_error_after_text_is_told_and_nobody_else_is_asked() {
+fn an_error_after_text_is_told_and_nobody_else_is_asked() {
     let world = world()
         .with("a/1", vec![Step::Stream(vec![role(), delta("half an ans"), broken()])])
         .with("b/1", vec![])
@@ -70,7 +70,7 @@ fn the_stream_is_in_the_clients_wire() {
 }
 
 #[test]
-fn t_3_12_and_13_error_objects_cuts_and_silence_before_content_move_on() {
+fn error_objects_cuts_and_silence_before_content_move_on() {
     let error =
         Piece::Bytes("data: {\"error\":{\"message\":\"no\",\"type\":\"server_error\"}}\n\n".to_owned());
     for pieces in [
@@ -92,6 +92,19 @@ fn t_3_12_and_13_error_objects_cuts_and_silence_before_content_move_on() {
 }
 
 #[test]
+fn what_breaks_after_the_end_takes_nothing_from_the_answer() {
+    let mut pieces = text_stream(wire::OPENAI_CHAT, "a/1");
+    let all = bytes_of(&pieces);
+    pieces.push(broken());
+    let world = world().with("a/1", vec![Step::Stream(pieces)]).build();
+    let (text, receipt) = world.said(ask(true));
+    assert_eq!(text, all);
+    assert!(receipt.finished && receipt.attempts[0].kind.is_none(), "{receipt:?}");
+    assert!(world.router.health().resilience.connections.is_empty(), "nobody is blamed");
+    world.at_rest();
+}
+
+#[test]
 fn a_stream_that_ends_without_its_end_is_an_interruption() {
     let world = world().with("a/1", vec![Step::Stream(vec![role(), delta("half")])]).build();
     let (text, receipt) = world.said(ask(true));
@@ -101,7 +114,7 @@ fn a_stream_that_ends_without_its_end_is_an_interruption() {
 }
 
 #[test]
-fn t_3_15_a_client_that_goes_while_nothing_is_there_blames_nobody() {
+fn a_client_that_goes_while_nothing_is_there_blames_nobody() {
     let pieces = vec![comment(), role(), Piece::Hang];
     let world = world().with("a/1", vec![Step::Stream(pieces)]).with("b/1", vec![]).build();
     {
@@ -149,7 +162,7 @@ proptest! {
 
     /// However streams are cut and wherever they break: what the client reads comes from exactly one target.
     #[test]
-    fn t_3_16_one_stream_has_one_author(
+    fn one_stream_has_one_author(
         cuts in prop::collection::vec(1_usize..40, 1..30),
         breaks in prop::collection::vec(0_usize..12, 3),
         anthropic: bool,

@@ -97,7 +97,7 @@ fn a_full_connection_is_passed_over_and_at_last_waited_for() {
 }
 
 #[test]
-fn pitfall_25_whoever_failed_rests_at_the_very_next_request() {
+fn whoever_failed_rests_at_the_very_next_request() {
     let world = world().with("a/1", vec![unavailable()]).with("b/1", vec![]).build();
     world.said(ask(false));
     for _ in 0..3 {

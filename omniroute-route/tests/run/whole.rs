@@ -33,13 +33,13 @@ fn failures_move_on_and_the_receipt_tells_each() {
     // What failed rests now, and the next request does not ask it.
     let (_, receipt) = world.said(ask(false));
     assert_eq!(tried(&receipt), "c/1");
-    let dropped: Vec<_> = receipt.plan.unwrap().dropped.iter().map(|d| d.key.clone()).collect();
+    let dropped: Vec<_> = receipt.plan.unwrap().dropped.iter().map(|d| d.key.to_string()).collect();
     assert_eq!(dropped, ["a/1/m", "b/1/m"]);
     world.at_rest();
 }
 
 #[test]
-fn t_3_01_one_impossible_step_of_54_hides_none_of_the_others() {
+fn one_impossible_step_of_54_hides_none_of_the_others() {
     let mut plan = world();
     for n in 0..54 {
         let steps = match n {
@@ -65,7 +65,7 @@ fn t_3_01_one_impossible_step_of_54_hides_none_of_the_others() {
 }
 
 #[test]
-fn t_3_04_steps_of_a_combo_inside_share_one_budget() {
+fn steps_of_a_combo_inside_share_one_budget() {
     use omniroute_route::ComboConfig;
     let mut plan = world();
     for name in ["a/1", "b/1", "c/1", "d/1"] {
@@ -89,7 +89,7 @@ fn t_3_04_steps_of_a_combo_inside_share_one_budget() {
 }
 
 #[test]
-fn t_3_12_and_13_errors_and_nothing_in_a_success_move_on() {
+fn errors_and_nothing_in_a_success_move_on() {
     let error = r#"{"error":{"message":"no","type":"server_error","code":null}}"#;
     let empty = r#"{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}"#;
     let odd = r#"{"hello":"world"}"#;
@@ -103,7 +103,7 @@ fn t_3_12_and_13_errors_and_nothing_in_a_success_move_on() {
 }
 
 #[test]
-fn t_3_14_nothing_after_a_tools_result_can_be_right() {
+fn nothing_after_a_tools_result_can_be_right() {
     let silent = r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":1}}"#;
     let body = r#"{"model":"daily","max_tokens":9,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"x","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"done"}]}]}"#;
     let world = world()
@@ -164,7 +164,7 @@ fn errors_speak_the_clients_wire_and_say_when() {
 }
 
 #[test]
-fn pitfall_06_and_07_one_models_400_and_one_accounts_402_hide_nobody() {
+fn one_models_400_and_one_accounts_402_hide_nobody() {
     let world = world()
         .with("a/1", vec![Step::Fail(http(K::Unsupported, Scope::Request, 400))])
         .with("b/1", vec![Step::Fail(http(K::CreditsExhausted, Scope::Connection, 402))])
@@ -176,7 +176,7 @@ fn pitfall_06_and_07_one_models_400_and_one_accounts_402_hide_nobody() {
 }
 
 #[test]
-fn pitfall_24_an_overflow_never_falls_to_a_smaller_window() {
+fn an_overflow_never_falls_to_a_smaller_window() {
     let overflow = || Step::Fail(http(K::ContextTooLong, Scope::Request, 400));
     let world = world()
         .speaking("a/1", wire::OPENAI_CHAT, 128_000, vec![overflow()])
@@ -186,7 +186,7 @@ fn pitfall_24_an_overflow_never_falls_to_a_smaller_window() {
         .build();
     let (text, receipt) = world.said(ask(false));
     assert_eq!((text.as_str(), tried(&receipt).as_str()), ("400 context_length_exceeded", "a/1 c/1"));
-    let skipped: Vec<_> = receipt.skipped.iter().map(|d| (d.key.as_str(), d.reason.code())).collect();
+    let skipped: Vec<_> = receipt.skipped.iter().map(|d| (&*d.key, d.reason.code())).collect();
     assert_eq!(skipped, [("b/1/m", "context"), ("d/1/m", "context")]);
 }
 
@@ -200,7 +200,7 @@ fn a_broken_request_stops_at_once() {
 }
 
 #[test]
-fn pitfall_29_and_39_the_target_is_what_the_receipt_says() {
+fn the_target_is_what_the_receipt_says() {
     let world = world().with("a/1", vec![unavailable()]).with("a/2", vec![]).with("b/1", vec![]).build();
     let (text, receipt) = world.said(ask(false));
     let answered = receipt.answered.clone().unwrap();
@@ -243,21 +243,8 @@ fn explain_is_what_happens() {
             let (_, receipt) = world.said(ask(false));
             let done = receipt.plan.unwrap();
             assert_eq!(told.picks, done.picks, "{strategy}");
-            assert_eq!(Some(done.picks[0].key.clone()), receipt.answered, "{strategy}");
+            assert_eq!(Some(&*done.picks[0].key), receipt.answered.as_deref(), "{strategy}");
         }
-    }
-}
-
-#[test]
-fn which_failure_the_caller_hears_is_the_combos_business() {
-    for (mode, expected) in [("last", 503), ("first", 401), ("aggregated", 429)] {
-        let world = world()
-            .with("a/1", vec![Step::Fail(http(K::Unauthorized, Scope::Connection, 401))])
-            .with("b/1", vec![Step::Fail(http(K::RateLimited, Scope::Connection, 429))])
-            .with("c/1", vec![unavailable()])
-            .text("error_mode", mode)
-            .build();
-        assert_eq!(world.chat(ask(false)).unwrap_err().status, expected, "{mode}");
     }
 }
 
@@ -274,7 +261,7 @@ fn names_that_mean_nothing_are_errors_with_help() {
 }
 
 #[test]
-fn t_3_02_and_03_circles_are_found_and_weights_multiply() {
+fn circles_are_found_and_weights_multiply() {
     use omniroute_route::{ComboConfig, Combos, combo_pool};
     let to = |name: &str, next: &str| ComboConfig::new(name, "priority", vec![StepConfig::combo(next)]);
     let host = omniroute_core::testing::host(&omniroute_core::testing::VirtualClock::default());
@@ -306,7 +293,7 @@ fn t_3_02_and_03_circles_are_found_and_weights_multiply() {
 }
 
 #[test]
-fn pitfall_08_a_dead_provider_in_a_rotation_hides_nobody() {
+fn a_dead_provider_in_a_rotation_hides_nobody() {
     let mut plan = world().strategy("round-robin").with("d/1", vec![unavailable(); 50]);
     for name in ["a/1", "b/1", "c/1"] {
         plan = plan.with(name, vec![]);
@@ -322,7 +309,7 @@ fn pitfall_08_a_dead_provider_in_a_rotation_hides_nobody() {
 }
 
 #[test]
-fn pitfall_10_a_picture_never_reaches_a_model_that_is_not_known_to_see() {
+fn a_picture_never_reaches_a_model_that_is_not_known_to_see() {
     let world = world().with("a/1", vec![]).build();
     let body = r#"{"model":"daily","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x.example/a.png"}}]},{"role":"assistant","content":"a cat"},{"role":"user","content":"and now?"}]}"#;
     let error = world.chat(ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap()).unwrap_err();
@@ -331,7 +318,7 @@ fn pitfall_10_a_picture_never_reaches_a_model_that_is_not_known_to_see() {
 }
 
 #[test]
-fn pitfall_40_a_page_instead_of_an_answer_moves_on() {
+fn a_page_instead_of_an_answer_moves_on() {
     let mut page = http(K::BadReply, Scope::Connection, 502);
     page.rule = "test.html".into();
     let world = world().with("a/1", vec![Step::Fail(page)]).with("b/1", vec![]).build();

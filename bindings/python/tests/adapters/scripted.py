@@ -18,6 +18,12 @@ def chat() -> list[dict[str, Any]]:
     return messages
 
 
+def library_of(client: type) -> Any:
+    """The HTTP library that the client of an SDK is made of."""
+    name = next(base.__module__ for base in client.__mro__ if "httpx" in base.__module__)
+    return __import__(name.split(".")[0])
+
+
 class Provider:
     """Takes requests, remembers their bodies, answers with what it was made with."""
 

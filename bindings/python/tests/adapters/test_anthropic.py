@@ -5,14 +5,12 @@ from typing import Any
 
 import anthropic
 import pytest
-from scripted import Provider, source
+from scripted import Provider, library_of, source
 
 import omniroute as om
 from omniroute.anthropic import Anthropic, AsyncAnthropic
 
-LIBRARY = __import__(
-    next(k.__module__ for k in anthropic.DefaultHttpxClient.__mro__ if "httpx" in k.__module__).split(".")[0]
-)
+LIBRARY = library_of(anthropic.DefaultHttpxClient)
 ANSWER = {
     "id": "m1",
     "type": "message",

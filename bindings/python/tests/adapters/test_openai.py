@@ -8,12 +8,12 @@ from typing import Any
 
 import openai
 import pytest
-from scripted import Provider, chat, source
+from scripted import Provider, chat, library_of, source
 
 import omniroute as om
 from omniroute.openai import AsyncOpenAI, OpenAI
 
-LIBRARY = __import__(next(k.__module__ for k in openai.DefaultHttpxClient.__mro__ if "httpx" in k.__module__).split(".")[0])
+LIBRARY = library_of(openai.DefaultHttpxClient)
 ANSWER = {
     "id": "c1",
     "object": "chat.completion",

@@ -5,14 +5,14 @@ from typing import Any
 import anthropic
 import pytest
 from anthropic.types import Message
+from scripted import library_of
 from wires import Answers, broken, check, replies, strictly
 
-LIBRARY = __import__(next(k.__module__ for k in anthropic.DefaultHttpxClient.__mro__ if "httpx" in k.__module__).split(".")[0])
 ASK: "dict[str, Any]" = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}
 
 
 def client() -> "tuple[anthropic.Anthropic, Answers]":
-    answers = Answers(LIBRARY)
+    answers = Answers(library_of(anthropic.DefaultHttpxClient))
     return anthropic.Anthropic(api_key="k", base_url="http://test", http_client=answers.client, max_retries=0), answers
 
 

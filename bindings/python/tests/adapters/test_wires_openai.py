@@ -6,13 +6,12 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response
+from scripted import library_of
 from wires import Answers, broken, check, replies, strictly, value
-
-LIBRARY = __import__(next(k.__module__ for k in openai.DefaultHttpxClient.__mro__ if "httpx" in k.__module__).split(".")[0])
 
 
 def client() -> "tuple[openai.OpenAI, Answers]":
-    answers = Answers(LIBRARY)
+    answers = Answers(library_of(openai.DefaultHttpxClient))
     return openai.OpenAI(api_key="k", base_url="http://test/v1", http_client=answers.client, max_retries=0), answers
 
 

@@ -7,325 +7,69 @@ use super::super::Condenser;
 use super::super::class::{Language, Level};
 use super::facts;
 
-/// Pieces of sentences: politeness, filler, articles beside negations, conditions, numbers and names.
-pub(super) fn pieces(language: Language) -> Vec<&'static str> {
-    let list: &[&str] = match language {
-        Language::En => &[
-            "Please",
-            "please",
-            "could you please restart",
-            "I was wondering if you could explain",
-            "the server",
-            "a test",
-            "not",
-            "never",
-            "do not delete",
-            "don't",
-            "only",
-            "unless",
-            "if",
-            "until",
-            "before",
-            "must",
-            "should",
-            "may",
-            "very",
-            "really",
-            "quite",
-            "basically,",
-            "in order to",
-            "due to the fact that",
-            "a large number of",
-            "prior to",
-            "in the event that",
-            "the",
-            "a",
-            "an",
-            "file",
-            "option",
-            "plan",
-            "42",
-            "5 ms",
-            "-3.5",
-            "max_size",
-            "`rm -rf x`",
-            "/etc/hosts",
-            "v1.2.3",
-            "the second",
-            "no",
-            "without",
-            "more than",
-            "at least",
-            ".",
-            ",",
-            "?",
-            "!",
-            ".\n",
-            "\n\n",
-            "Thanks in advance!",
-            "Furthermore,",
-            "There is a worker that leaks",
-            "Here is some context.",
-            "probably",
-            "as you know,",
-            "\"please do the thing\"",
-            "is able to",
-            "It is the same sentence about nothing new here.",
-        ],
-        Language::De => &[
-            "Bitte",
-            "bitte",
-            "Könnten Sie bitte den",
-            "Dienst",
-            "nicht",
-            "niemals",
-            "kein",
-            "nur",
-            "wenn",
-            "falls",
-            "bevor",
-            "muss",
-            "darf",
-            "sehr",
-            "wirklich",
-            "sozusagen",
-            "eine große Anzahl von",
-            "zum jetzigen Zeitpunkt",
-            "42",
-            "5 ms",
-            "max_size",
-            "`rm x`",
-            "/etc/hosts",
-            "ohne",
-            ".",
-            ",",
-            "?",
-            "\n\n",
-            "Danke!",
-            "Außerdem,",
-            "groß",
-            "in Bezug auf",
-            "mit Hilfe von",
-            "ehrlich gesagt,",
-            "„bitte nicht“",
-        ],
-        Language::Es => &[
-            "Por favor",
-            "por favor",
-            "Podrías por favor revisar",
-            "el servidor",
-            "no",
-            "nunca",
-            "sin",
-            "solo",
-            "si",
-            "cuando",
-            "antes",
-            "debe",
-            "puede",
-            "muy",
-            "realmente",
-            "básicamente",
-            "con el fin de",
-            "debido al hecho de que",
-            "tiene la capacidad de",
-            "42",
-            "5 ms",
-            "max_size",
-            "`rm x`",
-            "/etc/hosts",
-            ".",
-            ",",
-            "?",
-            "\n\n",
-            "Gracias!",
-            "Además,",
-            "grande",
-            "con respecto a",
-            "como sabes,",
-            "con anterioridad a",
-        ],
-        Language::PtBr => &[
-            "Por favor",
-            "por favor",
-            "Você poderia por favor revisar",
-            "o servidor",
-            "não",
-            "nunca",
-            "sem",
-            "só",
-            "se",
-            "quando",
-            "antes",
-            "deve",
-            "pode",
-            "realmente",
-            "basicamente",
-            "com o objetivo de",
-            "devido ao fato de que",
-            "tem a capacidade de",
-            "42",
-            "5 ms",
-            "max_size",
-            "`rm x`",
-            "/etc/hosts",
-            ".",
-            ",",
-            "?",
-            "\n\n",
-            "Obrigado!",
-            "Além disso,",
-            "grande",
-            "com relação a",
-            "na verdade,",
-            "anteriormente a",
-        ],
-        Language::Fr => &[
-            "Svp",
-            "svp",
-            "Est-ce que vous pourriez relire",
-            "le serveur",
-            "ne",
-            "pas",
-            "jamais",
-            "sans",
-            "n'est",
-            "si",
-            "quand",
-            "avant",
-            "doit",
-            "peut",
-            "très",
-            "vraiment",
-            "honnêtement",
-            "dans le but de",
-            "du fait que",
-            "est en mesure de",
-            "42",
-            "5 ms",
-            "max_size",
-            "`rm x`",
-            "/etc/hosts",
-            ".",
-            ",",
-            "?",
-            "\n\n",
-            "Merci!",
-            "Par ailleurs,",
-            "grand",
-            "au sujet de",
-            "comme vous le savez,",
-            "préalablement à",
-            "rien",
-        ],
-        Language::Id => &[
-            "Tolong",
-            "tolong",
-            "Bisakah anda periksa",
-            "server",
-            "tidak",
-            "jangan",
-            "bukan",
-            "hanya",
-            "jika",
-            "sebelum",
-            "harus",
-            "boleh",
-            "dapat",
-            "sangat",
-            "pada dasarnya",
-            "dengan tujuan untuk",
-            "karena fakta bahwa",
-            "memiliki kemampuan untuk",
-            "42",
-            "5 ms",
-            "max_size",
-            "`rm x`",
-            "/etc/hosts",
-            ".",
-            ",",
-            "?",
-            "\n\n",
-            "Terima kasih!",
-            "Di samping itu,",
-            "besar",
-            "sehubungan dengan",
-            "seperti anda tahu,",
-            "tanpa",
-        ],
-        Language::Ja => &[
-            "お手数ですが、",
-            "設定を",
-            "変更していただけますか。",
-            "表は",
-            "とても",
-            "大きい",
-            "ない",
-            "ません",
-            "だけ",
-            "しか",
-            "もし",
-            "場合",
-            "までに",
-            "必ず",
-            "することができます",
-            "ということです",
-            "42",
-            "5ms",
-            "max_size",
-            "`rm x`",
-            "/etc/hosts",
-            "。",
-            "、",
-            "？",
-            "\n\n",
-            "ありがとうございます。",
-            "さらに、",
-            "お疲れ様です。",
-            "を行ってください",
-            "の変更を行って",
-            "に関しまし",
-        ],
-        Language::Zh => &[
-            "请",
-            "请帮我",
-            "检查",
-            "日志",
-            "求",
-            "不",
-            "没有",
-            "别",
-            "只",
-            "仅",
-            "如果",
-            "直到",
-            "之前",
-            "必须",
-            "可以",
-            "极其",
-            "大",
-            "说实话，",
-            "进行修改",
-            "通过使用",
-            "42",
-            "5ms",
-            "max_size",
-            "`rm x`",
-            "/etc/hosts",
-            "。",
-            "，",
-            "？",
-            "\n\n",
-            "谢谢！",
-            "此外，",
-            "你好！",
-            "我想请你",
-            "与此同时",
-            "否则",
-            "在这种情况下",
-        ],
-    };
-    list.to_vec()
+/// Pieces that stand in texts of every language: numbers, names, code, paragraphs.
+const COMMON: [&str; 5] = ["42", "max_size", "`rm x`", "/etc/hosts", "\n\n"];
+const SPACED: [&str; 5] = ["5 ms", ".", ".\n", ",", "?"];
+const UNSPACED: [&str; 3] = ["5ms", "。", "？"];
+
+/// Pieces of sentences, each behind a `|`: politeness, filler, articles beside negations, conditions.
+fn words(language: Language) -> &'static str {
+    match language {
+        Language::En => {
+            "Please|please|could you please restart|I was wondering if you could explain|\
+             the server|a test|not|never|do not delete|don't|only|unless|if|until|before|must|\
+             should|may|very|really|quite|basically,|in order to|due to the fact that|\
+             a large number of|prior to|in the event that|the|a|an|file|option|plan|-3.5|\
+             `rm -rf x`|v1.2.3|the second|no|without|more than|at least|!|Thanks in advance!|\
+             Furthermore,|There is a worker that leaks|Here is some context.|probably|\
+             as you know,|\"please do the thing\"|is able to|\
+             It is the same sentence about nothing new here."
+        }
+        Language::De => {
+            "Bitte|bitte|Könnten Sie bitte den|Dienst|nicht|niemals|kein|nur|wenn|falls|bevor|\
+             muss|darf|sehr|wirklich|sozusagen|eine große Anzahl von|zum jetzigen Zeitpunkt|ohne|\
+             Danke!|Außerdem,|groß|in Bezug auf|mit Hilfe von|ehrlich gesagt,|„bitte nicht“"
+        }
+        Language::Es => {
+            "Por favor|por favor|Podrías por favor revisar|el servidor|no|nunca|sin|solo|si|\
+             cuando|antes|debe|puede|muy|realmente|básicamente|con el fin de|\
+             debido al hecho de que|tiene la capacidad de|Gracias!|Además,|grande|con respecto a|\
+             como sabes,|con anterioridad a"
+        }
+        Language::PtBr => {
+            "Por favor|por favor|Você poderia por favor revisar|o servidor|não|nunca|sem|só|se|\
+             quando|antes|deve|pode|realmente|basicamente|com o objetivo de|\
+             devido ao fato de que|tem a capacidade de|Obrigado!|Além disso,|grande|\
+             com relação a|na verdade,|anteriormente a"
+        }
+        Language::Fr => {
+            "Svp|svp|Est-ce que vous pourriez relire|le serveur|ne|pas|jamais|sans|n'est|si|\
+             quand|avant|doit|peut|très|vraiment|honnêtement|dans le but de|du fait que|\
+             est en mesure de|Merci!|Par ailleurs,|grand|au sujet de|comme vous le savez,|\
+             préalablement à|rien"
+        }
+        Language::Id => {
+            "Tolong|tolong|Bisakah anda periksa|server|tidak|jangan|bukan|hanya|jika|sebelum|\
+             harus|boleh|dapat|sangat|pada dasarnya|dengan tujuan untuk|karena fakta bahwa|\
+             memiliki kemampuan untuk|Terima kasih!|Di samping itu,|besar|sehubungan dengan|\
+             seperti anda tahu,|tanpa"
+        }
+        Language::Ja => {
+            "お手数ですが、|設定を|変更していただけますか。|表は|とても|大きい|ない|ません|だけ|\
+             しか|もし|場合|までに|必ず|することができます|ということです|、|\
+             ありがとうございます。|さらに、|お疲れ様です。|を行ってください|の変更を行って|\
+             に関しまし"
+        }
+        Language::Zh => {
+            "请|请帮我|检查|日志|求|不|没有|别|只|仅|如果|直到|之前|必须|可以|极其|大|说实话，|\
+             进行修改|通过使用|，|谢谢！|此外，|你好！|我想请你|与此同时|否则|在这种情况下"
+        }
+    }
+}
+
+fn pieces(language: Language) -> Vec<&'static str> {
+    let own: &[&str] = if language.is_spaced() { &SPACED } else { &UNSPACED };
+    COMMON.iter().chain(own).copied().chain(words(language).split('|')).collect()
 }
 
 /// Runs `check` on generated texts; the first complaint of it.
@@ -350,7 +94,6 @@ pub(super) fn search(
 #[test]
 fn what_a_text_says_stays_and_twice_is_once() {
     for language in Language::ALL {
-        let mut changes = 0_u32;
         let count = std::cell::Cell::new(0_u32);
         for level in Level::ALL {
             let condenser = Condenser::new(level).language(language);
@@ -367,9 +110,8 @@ fn what_a_text_says_stays_and_twice_is_once() {
                 facts::changed(language, text, &out.text)
             });
             assert_eq!(complaint, None, "{language} {level:?}");
-            changes += count.get();
         }
-        assert!(changes > 200, "{language}: the texts have something to change, {changes}");
+        assert!(count.get() > 200, "{language}: the texts have something to change, {}", count.get());
     }
 }
 

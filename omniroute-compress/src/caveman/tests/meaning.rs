@@ -25,6 +25,8 @@ fn these_stay_as_they_are_at_every_level() {
         "Make sure it stays.",
         "Do not forget it.",
         "It is only a few, at most 3.",
+        "It is not\nreally what we want here.",
+        "That is not `a.b` very large.",
     ] {
         for level in Level::ALL {
             let out = Condenser::new(level).language(Language::En).condense(text);

@@ -1,5 +1,7 @@
 //! Where the list of records is in a text: the document itself, a member of it, or one record a line.
 
+use std::fmt::Write as _;
+
 use omniroute_core::{Doc, Kind, NodeId};
 
 /// A list of records.
@@ -48,7 +50,7 @@ impl Table {
             match raw.strip_prefix('{') {
                 Some(rest) if !has_ids => {
                     let comma = if self.doc.members(*row).next().is_some() { "," } else { "" };
-                    out.push_str(&format!("{{\"#\":{n}{comma}"));
+                    let _ = write!(out, "{{\"#\":{n}{comma}");
                     out.push_str(rest.trim_start());
                 }
                 _ => out.push_str(raw),

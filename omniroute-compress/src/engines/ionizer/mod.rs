@@ -18,15 +18,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use omniroute_core::{
-    BlobError, CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss,
-    Replacement, SegmentKind, SegmentView,
+    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, EngineMemory, Loss, SegmentKind,
+    SegmentView,
 };
 
-use crate::ccr::Handle;
+use crate::ccr::{in_place_of, keep};
 use crate::config::{ConfigField, Settings};
 use crate::entry::{EngineEntry, Parts};
 use crate::hash::{ByHash, hash};
-use crate::redact::redact;
 use crate::shell::class::{self, ResultClass};
 use facts::Facts;
 use find::Table;
@@ -98,26 +97,19 @@ impl CompressionEngine for Ionizer {
         if kept.len() * 5 > table.rows.len() * 4 {
             return Ok(Edit::Keep("no_gain"));
         }
-        // What is kept is kept as it is; a text with a secret must not be.
-        if matches!(redact(text), std::borrow::Cow::Owned(_)) {
-            return Ok(Edit::Keep("holds_secret"));
-        }
-        let id = match cx.blobs.put(cx.principal, text.as_bytes()) {
-            Ok(id) => id,
-            Err(BlobError::TooLarge { .. }) => return Ok(Edit::Keep("too_large")),
-            Err(error) => return Err(EngineError::new("blob_store", error.to_string())),
+        let handle = match keep(cx, text)? {
+            Ok(handle) => handle,
+            Err(reason) => return Ok(Edit::Keep(reason)),
         };
         let (shown, rows) = (kept.len(), table.rows.len());
         let head = format!(
             "[ionizer: kept {shown}/{rows} rows; full -> {}]\n{}\n",
-            Handle::new(id, text).inner(),
+            handle.inner(),
             facts.line(&table, &kept)
         );
-        let mut out = Replacement::new(table.write(head, &kept, facts.has_ids())).technique("sampled", 1);
+        let shorter = table.write(head, &kept, facts.has_ids());
+        let mut out = in_place_of(text, &handle, shorter).technique("sampled", 1);
         out.dropped.rows = (rows - shown) as u64;
-        out.dropped.bytes = text.len().saturating_sub(out.text.len()) as u64;
-        out.dropped.recoverable_bytes = out.dropped.bytes;
-        out.recoverable = vec![id];
         Ok(Edit::Replace(out))
     }
 }

@@ -131,6 +131,7 @@ pub(super) fn detail(words: &[String]) -> bool {
                 let unified = text.strip_prefix("-U").or_else(|| text.strip_prefix("--unified="));
                 unified.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
                     || text.starts_with("--word-diff=")
+                    || text.starts_with("--debug=")
             }
         };
         if asked {

@@ -36,7 +36,6 @@ mod tests;
 mod toml;
 mod toml2;
 mod tree;
-mod truncate;
 mod verify;
 
 pub use catalogue::FilterInfo;

@@ -12,6 +12,7 @@ mod guard;
 mod level;
 mod output;
 mod template;
+mod truncate;
 mod what;
 
 pub(crate) use assemble::{Assembled, assemble};
@@ -19,6 +20,7 @@ pub(crate) use draft::{Draft, Verdict};
 pub(crate) use guard::{Severity, severity};
 pub(crate) use level::Level;
 pub(crate) use output::Output;
+pub(crate) use truncate::{location_len, truncate};
 pub(crate) use what::{What, marker};
 
 /// A dedicated renderer: marks the draft, or says that the output is not of its grammar.

@@ -140,7 +140,7 @@ fn pitfall_14_a_status_is_whole() {
     );
     for level in ["minimal", "standard", "aggressive"] {
         let sent = at(level, &text, Some("git status"), Some(0));
-        sent.keeps(&["topic", "3", "17", "bisecting", "intended.rs", "caf\\303\\251.txt"]);
+        sent.keeps(&["On branch topic", "3 and 17", "bisecting", "intended.rs", "caf\\303\\251.txt"]);
         for n in 0..60 {
             sent.keeps(&[&format!("draft {n}.md")]);
         }

@@ -71,8 +71,8 @@ fn pitfall_33_a_result_is_sent_the_same_way_in_every_turn() {
 #[test]
 fn pitfall_34_shapes_stay() {
     let text = cargo();
-    let output = json!({"output": text, "metadata": {"exit_code": 0, "duration_seconds": 1.50, "own": null}})
-        .to_string();
+    let tail = r#", "metadata" : {"exit_code": 0, "duration_seconds": 1.50, "own": null}}"#;
+    let output = format!("{{\"output\": {}{tail}", json!(text));
     let body = json!({"model": "m", "input": [
         {"type": "function_call", "call_id": "c", "name": "shell", "arguments": "{\"command\":[\"bash\",\"-lc\",\"cargo test\"]}"},
         {"type": "function_call_output", "call_id": "c", "output": output},
@@ -81,11 +81,7 @@ fn pitfall_34_shapes_stay() {
     let inner = sent["input"][1]["output"].as_str().unwrap();
     let value: Value = serde_json::from_str(inner).unwrap();
     assert!(value["output"].as_str().unwrap().len() * 4 < text.len());
-    assert!(
-        inner.ends_with(r#""metadata":{"duration_seconds":1.5,"exit_code":0,"own":null}}"#)
-            || inner.contains("duration_seconds")
-    );
-    assert_eq!(value["metadata"], json!({"exit_code": 0, "duration_seconds": 1.5, "own": null}));
+    assert!(inner.starts_with("{\"output\": \"") && inner.ends_with(tail), "{inner}");
     // Only the text differs: put back, the body is the one that came.
     let mut back = sent.clone();
     back["input"][1]["output"] = body["input"][1]["output"].clone();

@@ -49,8 +49,9 @@ fn pitfall_39_a_filter_cannot_hide_errors() {
     assert!(loaded.errors.iter().any(|e| e.to_string().contains("hides error")), "{:?}", loaded.errors);
     // One that answers for everything, and one that drops all lines.
     let drops = r#"[{"id": "quiet", "label": "quiet", "category": "build", "match": {"commands": ["^vulnscan"]},
-        "rules": {"dropPatterns": ["."], "onEmpty": "all fine"}, "tests": [{"name": "t", "input": "", "expected": "all fine"}]}]"#;
+        "rules": {"dropPatterns": ["."], "onEmpty": "all fine"}, "tests": [{"name": "t", "input": "checking package a", "expected": "all fine"}]}]"#;
     let loaded = custom(FilterFormat::Json, drops);
+    assert!(loaded.set.ids().any(|(id, _)| id == "quiet"), "{:?}", loaded.errors);
     let text =
         lines(40, |n| format!("checking package {n}")) + "ERROR: CVE-2026-1234 in libfoo 1.2 is CRITICAL\n";
     let sent = with(&engine(loaded.set), &text, Some("vulnscan ."), Some(1));
@@ -159,7 +160,11 @@ fn pitfall_43_what_cannot_be_seen_stays() {
     for (command, line, counts) in [
         ("make poll", "make: waiting for the lock of the shop", &["(x20)", "(x17)"][..]),
         ("npm install", "npm warn the shop is waiting for the lock", &["(x20)", "(x17)"]),
-        ("cargo build", "    Blocking waiting for file lock on the shop", &["37 steps omitted"]),
+        (
+            "cargo build",
+            "    Blocking waiting for file lock on the shop",
+            &["20 steps omitted", "17 steps omitted"],
+        ),
         ("docker logs a", "2026-01-05T10:00:00Z INFO a: polling the shop", &["29 x ", "omitted"]),
     ] {
         let text = lines(40, |n| match n {
@@ -171,6 +176,6 @@ fn pitfall_43_what_cannot_be_seen_stays() {
         let sent = super::rtk(&text, command);
         assert!(sent.text.len() < text.len(), "{command}: {:?}", sent.skips);
         sent.keeps(&[&hidden, "sh\u{200b}op", "\u{202e}shop"]);
-        assert!(counts.iter().all(|c| sent.text.contains(c)) || command == "cargo build", "{}", sent.text);
+        sent.keeps(counts);
     }
 }

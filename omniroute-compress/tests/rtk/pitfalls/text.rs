@@ -57,7 +57,9 @@ fn pitfall_27_cuts_are_between_characters() {
         });
         let sent = rtk(&text, "grep -rn needle src");
         assert!(sent.text.len() < text.len() && sent.text.contains("needle"));
-        for line in sent.text.lines().filter(|l| l.contains(" [rtk: ")) {
+        let cut: Vec<&str> = sent.text.lines().filter(|l| l.contains(" [rtk: ")).collect();
+        assert_eq!(cut.len(), 8, "{}", sent.text);
+        for line in cut {
             let (part, _) = line.rsplit_once(" [rtk: ").unwrap();
             for part in part.split(" ... ") {
                 let start = text.find(part).unwrap_or_else(|| panic!("{part:?} is no part of the text"));

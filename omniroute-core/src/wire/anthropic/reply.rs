@@ -6,8 +6,8 @@ use crate::conversation::Role;
 use crate::diagnostic::Diagnostic;
 use crate::doc::{Doc, NodeId};
 use crate::hub::{
-    Call, Choice, Extra, Issuer, Json, Part, Reply, Seal, Spelling, Stop, StopReason, Str, Thought, Turn,
-    Usage, WriteContext,
+    Call, Choice, Extra, Issuer, Json, Part, Reply, Seal, Stop, StopReason, Str, Thought, Turn, Usage,
+    WriteContext,
 };
 use crate::wire::common::{empty, is_blank, is_unfinished, left_out, unfinished, write_input};
 use crate::wire::fields::{array, root_object};
@@ -245,7 +245,7 @@ pub(super) fn signature(seal: Option<&Seal<'_>>) -> String {
 
 fn thought_of(thought: &Thought<'_>, own: bool, out: &mut JsonWriter) {
     let native = thought.seal.as_ref().is_none_or(|s| s.issuer == Issuer::Anthropic);
-    if native && is_redacted(thought) {
+    if native && thought.is_redacted() {
         out.object().key("type").text("redacted_thinking");
         out.key("data").text(&signature(thought.seal.as_ref()));
     } else {
@@ -256,11 +256,6 @@ fn thought_of(thought: &Thought<'_>, own: bool, out: &mut JsonWriter) {
         out.extra(&thought.extra);
     }
     out.end_object();
-}
-
-pub(super) fn is_redacted(thought: &Thought<'_>) -> bool {
-    let silent = thought.text.iter().all(Str::is_empty);
-    thought.spelling == Spelling::Redacted || (thought.spelling == Spelling::Details && silent)
 }
 
 pub(super) fn stop_word(stop: Option<&Stop<'_>>, own: bool) -> String {

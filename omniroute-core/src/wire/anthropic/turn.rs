@@ -1,7 +1,6 @@
 //! Writes messages and blocks: of requests and of replies.
 
 use super::blocks::NAME;
-use super::reply::is_redacted;
 use crate::conversation::Role;
 use crate::diagnostic::Diagnostic;
 use crate::hub::{Answer, Call, Issuer, Media, MediaKind, Part, Source, Text, Thought, Turn};
@@ -158,7 +157,7 @@ fn write_result(
 /// Only signed thoughts, or anything on the own wire.
 fn write_thought(thought: &Thought<'_>, own: bool, out: &mut JsonWriter) {
     out.object().key("type");
-    if is_redacted(thought) {
+    if thought.is_redacted() {
         out.text("redacted_thinking");
         out.opt_str("data", thought.seal.as_ref().map(|s| &s.data));
     } else {

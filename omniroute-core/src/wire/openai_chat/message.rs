@@ -8,7 +8,7 @@ use crate::hub::{
     Source, Spelling, Str, Text, Thought, Turn, Weight,
 };
 use crate::wire::fields::{error, pick as pick_once};
-use crate::wire::read::{cache_mark, count, is, json, pick, string, take};
+use crate::wire::read::{cache_mark, count, is, json, pick, source_of, string, take};
 
 pub(super) const NAME: &str = "openai-chat";
 
@@ -181,24 +181,6 @@ fn address(doc: &Doc, inner: NodeId, kind: MediaKind) -> Option<Media<'_>> {
     let [url, detail] = take(doc, inner, ["url", "detail"], &mut unknown);
     let source = source_of(string(doc, url.or(Some(inner)))?);
     unknown.is_empty().then(|| Media { detail: string(doc, detail), ..Media::new(kind, source) })
-}
-
-/// An address, or the bytes themselves in a data address.
-pub(in crate::wire) fn source_of(url: Str<'_>) -> Source<'_> {
-    let text = url.clone().into_chars();
-    let split = text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match (split, &text) {
-        (Some(_), std::borrow::Cow::Borrowed(text)) => {
-            let (mime, data) =
-                text.strip_prefix("data:").and_then(|r| r.split_once(";base64,")).unwrap_or(("", ""));
-            Source::Base64 { mime: (!mime.is_empty()).then(|| mime.into()), data: data.into() }
-        }
-        (Some((mime, data)), _) => Source::Base64 {
-            mime: (!mime.is_empty()).then(|| mime.to_owned().into()),
-            data: data.to_owned().into(),
-        },
-        (None, _) => Source::Url { url, mime: None },
-    }
 }
 
 fn sound(doc: &Doc, inner: NodeId) -> Option<Media<'_>> {

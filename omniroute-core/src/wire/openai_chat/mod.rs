@@ -10,7 +10,6 @@ mod turn;
 mod write;
 
 pub(super) use media::write_address;
-pub(super) use message::source_of;
 pub(super) use request::thinking_of;
 pub(super) use write::thinking_word;
 

@@ -7,8 +7,8 @@ use crate::hub::{
     Source, Spelling, Str, Text, Thought, Turn, Weight,
 };
 use crate::wire::fields::{error, expect};
-use crate::wire::openai_chat::{role_of, source_of};
-use crate::wire::read::{chars, count, json, pick, string, take};
+use crate::wire::openai_chat::role_of;
+use crate::wire::read::{chars, count, json, pick, source_of, string, take};
 
 pub(super) const NAME: &str = "openai-responses";
 

@@ -46,9 +46,7 @@ fn p09_names_of_tools_come_back_exactly() {
             chunk(json!({"tool_calls": [call(Some(1), Some("d"), Some("PLAIN"), "{}")]}), Some("tool_calls")),
             done(),
         ];
-        let mut reader = omniroute_core::wire::Written { body: written.body.clone(), ..written.clone() }
-            .stream_reader(OPENAI_CHAT)
-            .unwrap();
+        let mut reader = written.stream_reader(OPENAI_CHAT).unwrap();
         let mut items = Vec::new();
         reader.feed(chunks.concat().into(), &mut items);
         reader.end(&mut items);

@@ -43,8 +43,10 @@ pub(super) enum FrameError {
     Shape,
     /// A checksum is wrong.
     Checksum,
-    /// A limit is broken.
+    /// A frame is too long.
     Long,
+    /// There are too many frames.
+    Many,
 }
 
 /// Cuts a stream into frames. Any cut of the bytes gives the same frames.
@@ -79,8 +81,11 @@ impl Frames {
         if crc32fast::hash(head.get(..8).unwrap_or(&[])) != word(head, 8) {
             return Err(FrameError::Checksum);
         }
-        if total > MOST || self.count >= MOST_FRAMES {
+        if total > MOST {
             return Err(FrameError::Long);
+        }
+        if self.count >= MOST_FRAMES {
+            return Err(FrameError::Many);
         }
         if total < LEAST || headers > total - LEAST {
             return Err(FrameError::Shape);

@@ -1,7 +1,7 @@
 //! Turns of another wire in the order that this one demands: roles alternate, the user speaks first, results come
 //! before text.
 
-use omniroute_core::hub::{Issuer, Part, Spelling, Text, Turn, WriteContext};
+use omniroute_core::hub::{Issuer, Part, Text, Turn, WriteContext};
 use omniroute_core::wire::WireError;
 use omniroute_core::wire::normal::{join_items, merge, pair};
 use omniroute_core::{Diagnostic, Role};
@@ -65,12 +65,6 @@ pub(super) fn is_sent(part: &Part<'_>, notes: &mut Notes) -> bool {
         }
         _ => true,
     }
-}
-
-/// Whether a thought cannot be read.
-pub(super) fn is_hidden(thought: &omniroute_core::hub::Thought<'_>) -> bool {
-    let silent = thought.text.iter().all(|t| t.is_empty());
-    thought.spelling == Spelling::Redacted || (thought.spelling == Spelling::Details && silent)
 }
 
 /// Instructions between messages, as text of the user that can be told apart.

@@ -1,7 +1,7 @@
 //! Reads streams of frames into events, whatever way the bytes are cut.
 
 use bytes::Bytes;
-use omniroute_core::hub::{ErrorBody, Event, StreamItem, replay};
+use omniroute_core::hub::{ErrorBody, Event, StreamItem};
 use omniroute_core::wire::read::error_body;
 use omniroute_core::wire::{Sink, StreamReader, WireError};
 use omniroute_core::{Diagnostic, Doc};
@@ -62,30 +62,29 @@ impl FrameReader {
         }
     }
 
-    fn broken(&mut self, error: FrameError, out: &mut Vec<StreamItem>) {
+    fn broken(&mut self, code: &str, message: &str, out: &mut Vec<StreamItem>) {
         self.over = true;
-        self.sink.error(match error {
-            FrameError::Long => {
-                ErrorBody::own("response_too_large", "a frame of the stream is longer than 32 MiB")
-            }
-            FrameError::Checksum => {
-                ErrorBody::own("invalid_stream_payload", "a checksum of the stream is wrong")
-            }
-            FrameError::Shape => {
-                ErrorBody::own("invalid_stream_payload", "a frame of the stream has no sense")
-            }
-        });
+        self.sink.error(ErrorBody::own(code, message));
         out.push(StreamItem { raw: self.frames.take_rest(), events: self.sink.take() });
     }
 
     fn body(&mut self, out: &mut Vec<StreamItem>) {
         let raw = self.frames.take_rest();
         let events = match Doc::parse_with_limit(raw.clone(), MOST_WHOLE).as_ref().map(read) {
-            Ok(Ok(reply)) => replay(reply.value),
+            Ok(Ok(reply)) => self.sink.replay(reply.value),
             Ok(Err(WireError::Vendor(error))) => vec![Event::Error(*error)],
             _ => vec![Event::Error(ErrorBody { status: None, ..error_body(200, &raw) })],
         };
         out.push(StreamItem { raw, events });
+    }
+}
+
+fn words(error: FrameError) -> (&'static str, &'static str) {
+    match error {
+        FrameError::Long => ("response_too_large", "a frame of the stream is longer than 32 MiB"),
+        FrameError::Many => ("response_too_large", "the stream has more than a million frames"),
+        FrameError::Checksum => ("invalid_stream_payload", "a checksum of the stream is wrong"),
+        FrameError::Shape => ("invalid_stream_payload", "a frame of the stream has no sense"),
     }
 }
 
@@ -125,7 +124,7 @@ impl StreamReader for FrameReader {
         }
         if self.shape != Shape::Frames {
             if self.frames.rest().len() > MOST_WHOLE {
-                self.broken(FrameError::Long, out);
+                self.broken("response_too_large", "the answer is longer than 64 MiB", out);
             }
             return;
         }
@@ -136,7 +135,10 @@ impl StreamReader for FrameReader {
                     out.push(StreamItem { raw: frame.raw, events: self.sink.take() });
                 }
                 Ok(None) => return,
-                Err(error) => return self.broken(error, out),
+                Err(error) => {
+                    let (code, message) = words(error);
+                    return self.broken(code, message, out);
+                }
             }
         }
     }

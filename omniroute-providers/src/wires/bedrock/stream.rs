@@ -65,7 +65,7 @@ impl ConverseDecoder {
     fn call(&mut self, doc: &Doc, node: NodeId, index: u64, sink: &mut Sink) {
         let [id, name] = pick(doc, node, ["toolUseId", "name"]);
         let Some(name) = chars(doc, name).filter(|n| !n.is_empty()) else {
-            return sink.note("nameless_call_dropped", "/content", "a call without a name is not told");
+            return sink.nameless();
         };
         let id = chars(doc, id).filter(|id| !id.is_empty());
         let id = id.unwrap_or_else(|| ids::made(index, u64::from(self.called)));

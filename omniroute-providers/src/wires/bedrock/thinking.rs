@@ -52,7 +52,6 @@ pub(super) fn plan(request: &Request<'_>, cx: &WriteContext, notes: &mut Notes) 
         notes.push(Diagnostic::new("param_dropped", "/reasoning effort", action));
         return Plan::default();
     }
-    notes.extend(asked.extra.iter().map(|(key, _)| dropped(&format!("reasoning/{}", key.decode()))));
     let off = effort::budget(asked, &cx.caps) == Some(0);
     match cx.caps.reasoning {
         Some(ReasoningStyle::None) => {

@@ -1,14 +1,14 @@
 //! Writes messages and blocks: of requests and of replies.
 
-use omniroute_core::hub::{Answer, CacheMark, Call, CallKind, Issuer, MediaKind, Part, Text, Thought, Turn};
+use omniroute_core::hub::{Answer, CacheMark, Call, Issuer, MediaKind, Part, Text, Thought, Turn};
 use omniroute_core::wire::normal::is_opaque;
 use omniroute_core::wire::{JsonWriter, WireError, ids};
 use omniroute_core::{Doc, Role};
 
 use super::NAME;
 use super::media::write_media;
-use super::order::{is_hidden, is_sent};
-use crate::wires::common::{Notes, arguments_object, no_part};
+use super::order::is_sent;
+use crate::wires::common::{Notes, no_part, write_input};
 
 /// Writes blocks and counts documents.
 pub(super) struct Blocks<'o> {
@@ -96,7 +96,7 @@ impl Blocks<'_> {
             false => self.out.str(&call.id),
         };
         self.out.key("name").str(&call.name).key("input");
-        arguments_object(&call.arguments, call.kind == CallKind::Custom, self.out, self.notes);
+        write_input(call, "/messages", self.out, self.notes);
         if self.own {
             self.out.extra(&call.extra);
         }
@@ -156,7 +156,7 @@ impl Blocks<'_> {
         // A seal goes to its issuer only.
         let seal =
             thought.seal.as_ref().filter(|s| self.own || s.issuer == Issuer::Anthropic).map(|s| &s.data);
-        if let (true, Some(data)) = (is_hidden(thought), seal) {
+        if let (true, Some(data)) = (thought.is_redacted(), seal) {
             self.out.key("redactedContent").str(data);
         } else {
             self.out.key("reasoningText").object().key("text").texts(thought.text.iter());

@@ -1,10 +1,10 @@
 //! Reads messages: of requests and of replies.
 
 use omniroute_core::hub::{
-    Answer, Arguments, Call, Citation, Extra, Json, Media, MediaKind, Opaque, Part, Source, Spelling, Str,
-    Text, Thought, Turn, Weight,
+    Answer, Arguments, Call, Citation, Extra, Json, Media, MediaKind, Opaque, Part, Spelling, Str, Text,
+    Thought, Turn, Weight,
 };
-use omniroute_core::wire::read::{chars, count, is, pick, string, take};
+use omniroute_core::wire::read::{chars, count, is, pick, source_of, string, take};
 use omniroute_core::{Doc, DocError, Kind, NodeId, Role};
 
 use super::NAME;
@@ -118,22 +118,6 @@ fn address(doc: &Doc, inner: NodeId) -> Option<Media<'_>> {
     let [url, detail] = take(doc, inner, ["url", "detail"], &mut unknown);
     let source = source_of(string(doc, url.or(Some(inner)))?);
     unknown.is_empty().then(|| Media { detail: string(doc, detail), ..Media::new(MediaKind::Image, source) })
-}
-
-/// An address, or the bytes themselves in a data address.
-fn source_of(url: Str<'_>) -> Source<'_> {
-    let text = url.decode();
-    let split = text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match split {
-        Some((mime, data)) => Source::Base64 {
-            mime: (!mime.is_empty()).then(|| mime.to_owned().into()),
-            data: data.to_owned().into(),
-        },
-        None => {
-            drop(text);
-            Source::Url { url, mime: None }
-        }
-    }
 }
 
 pub(super) fn read_call(doc: &Doc, node: NodeId) -> Call<'_> {

@@ -1,7 +1,7 @@
 //! Reads streams.
 
-use omniroute_core::hub::{CallKind, Delta, ErrorBody, PartKind, Reply, Spelling, Start, Stop, StopReason};
-use omniroute_core::wire::read::{chars, count, error_body, pick, string, structured};
+use omniroute_core::hub::{CallKind, Delta, PartKind, Reply, Spelling, Start, Stop, StopReason};
+use omniroute_core::wire::read::{chars, count, pick, string, structured};
 use omniroute_core::wire::{Decoder, Sink, WireError, ids};
 use omniroute_core::{Doc, Kind, NodeId};
 
@@ -78,10 +78,6 @@ impl Decoder for ChatDecoder {
     fn whole<'d>(&self, doc: &'d Doc) -> Result<Reply<'d>, WireError> {
         read(doc).map(|read| read.value)
     }
-
-    fn failure(&self, body: &[u8]) -> ErrorBody {
-        ErrorBody { status: None, ..error_body(200, body) }
-    }
 }
 
 impl ChatDecoder {
@@ -139,7 +135,7 @@ impl ChatDecoder {
         let [id, function] = pick(doc, node, ["id", "function"]);
         let [name, arguments] = function.map_or([None; 2], |n| pick(doc, n, ["name", "arguments"]));
         let Some(name) = chars(doc, name).filter(|n| !n.is_empty()) else {
-            return sink.note("nameless_call_dropped", "/tool_calls", "a call without a name is not told");
+            return sink.nameless();
         };
         if self.calls.len() >= MOST_OPEN {
             return;

@@ -9,7 +9,7 @@ use omniroute_core::wire::{JsonWriter, WireError, Written, effort, foreign_extra
 
 use super::turn::write_turn;
 use super::{NAME, PARAMS};
-use crate::wires::common::{FREE_INPUT, NO_INPUT, Notes, dropped, is_offered, no_tool};
+use crate::wires::common::{FREE_INPUT, NO_INPUT, Notes, dropped, is_offered, no_tool, write_model};
 use crate::wires::foreign;
 
 /// What the vendor takes.
@@ -22,7 +22,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     let request = &*request;
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
-    foreign::model(request, cx, &mut out);
+    write_model(request, cx, &mut out);
     foreign::params(&PARAMS, request, cx, |_| false, &mut out, &mut notes)?;
     if request.param(Param::SafetySettings).is_some() {
         notes.push(dropped("safety settings")); // a list of another wire
@@ -76,7 +76,6 @@ fn thinking(asked: &Reasoning<'_>, cx: &WriteContext, own: bool, out: &mut JsonW
         _ => drop(out.key("type").text("enabled").key("token_budget").number(budget)),
     }
     out.end_object();
-    notes.extend(asked.extra.iter().map(|(key, _)| dropped(&format!("reasoning/{}", key.decode()))));
 }
 
 fn response_format(output: &Output<'_>, own: bool, out: &mut JsonWriter) {

@@ -1,7 +1,7 @@
 //! Cuts a stream of JSON lines and keeps the rules of every stream reader: any cut of the bytes gives the same items.
 
 use bytes::Bytes;
-use omniroute_core::hub::{ErrorBody, Event, StreamItem, replay};
+use omniroute_core::hub::{ErrorBody, Event, StreamItem};
 use omniroute_core::wire::frame::Buffer;
 use omniroute_core::wire::read::error_body;
 use omniroute_core::wire::{Sink, StreamReader, WireError};
@@ -67,7 +67,7 @@ impl LineReader {
         let length = self.buffer.bytes().len();
         let raw = self.buffer.cut(length);
         let events = match Doc::parse_with_limit(raw.clone(), MOST).as_ref().map(read) {
-            Ok(Ok(reply)) => replay(reply.value),
+            Ok(Ok(reply)) => self.sink.replay(reply.value),
             Ok(Err(WireError::Vendor(error))) => vec![Event::Error(*error)],
             _ if raw.trim_ascii_start().starts_with(b"{") => {
                 vec![Event::Error(ErrorBody::own(

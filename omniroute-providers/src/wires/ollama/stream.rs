@@ -100,7 +100,7 @@ impl ChatDecoder {
         let [id, function] = pick(doc, node, ["id", "function"]);
         let [name, arguments] = function.map_or([None; 2], |f| pick(doc, f, ["name", "arguments"]));
         let Some(name) = chars(doc, name).filter(|n| !n.is_empty()) else {
-            return sink.note("nameless_call_dropped", "/tool_calls", "a call without a name is not told");
+            return sink.nameless();
         };
         let id = chars(doc, id).filter(|id| !id.is_empty());
         let id = id.unwrap_or_else(|| ids::made_for(&self.place, 0, self.called));

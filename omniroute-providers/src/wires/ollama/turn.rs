@@ -1,14 +1,14 @@
 //! Writes messages of requests.
 
 use omniroute_core::Role;
-use omniroute_core::hub::{Answer, Call, CallKind, Media, MediaKind, Part, Source, Str, Turn};
+use omniroute_core::hub::{Answer, Call, Media, MediaKind, Part, Source, Str, Turn};
 use omniroute_core::wire::normal::is_opaque;
 use omniroute_core::wire::{JsonWriter, WireError};
 
 use super::NAME;
 use super::message::joined;
 use crate::wires::common::{
-    Notes, arguments_object, error_flag_dropped, headed, no_modality, no_part, no_remote, reasoning_dropped,
+    Notes, error_flag_dropped, headed, no_modality, no_part, no_remote, reasoning_dropped, write_input,
 };
 
 pub(super) fn write_turn(
@@ -127,7 +127,7 @@ pub(super) fn write_call(
         out.key("index").number(number);
     }
     out.key("name").str(&call.name).key("arguments");
-    arguments_object(&call.arguments, call.kind == CallKind::Custom, out, notes);
+    write_input(call, "/messages", out, notes);
     out.end_object();
     if own && number.is_none() {
         out.extra(&call.extra);

@@ -9,7 +9,9 @@ use omniroute_core::wire::{JsonWriter, WireError, Written, effort, foreign_extra
 
 use super::turn::write_turn;
 use super::{NAME, PARAMS, TOP};
-use crate::wires::common::{FREE_INPUT, NO_INPUT, Notes, choice_dropped, dropped, is_offered, no_tool};
+use crate::wires::common::{
+    FREE_INPUT, NO_INPUT, Notes, choice_dropped, dropped, is_offered, no_tool, write_model,
+};
 use crate::wires::foreign;
 
 const OPTIONS: &str = "options/";
@@ -21,7 +23,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     let request = &*request;
     let mut out = JsonWriter::with_capacity(64 << 10);
     out.object();
-    foreign::model(request, cx, &mut out);
+    write_model(request, cx, &mut out);
     // Nothing said means a stream on this wire and a whole reply on all others.
     out.key("stream").bool(request.stream.unwrap_or(false));
     if let Some(asked) = &request.reasoning {
@@ -117,7 +119,6 @@ fn think(asked: &Reasoning<'_>, cx: &WriteContext, own: bool, out: &mut JsonWrit
         let action = "sent as a nearby word";
         notes.push(omniroute_core::Diagnostic::new("param_clamped", "/reasoning effort", action));
     }
-    notes.extend(asked.extra.iter().map(|(key, _)| dropped(&format!("reasoning/{}", key.decode()))));
 }
 
 fn tools(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut Notes) -> Result<(), WireError> {

@@ -243,7 +243,7 @@ fn agree(steps: &[Step], twin: Twin) -> Result<(), String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn t_1_15_it_agrees_with_the_model(steps in steps()) {
+    fn it_agrees_with_the_model(steps in steps()) {
         prop_assert_eq!(agree(&steps, Twin::Right), Ok(()));
     }
 }

@@ -80,7 +80,7 @@ impl World {
 }
 
 #[test]
-fn t_1_01_thresholds_of_each_class() {
+fn thresholds_of_each_class() {
     for (class, degraded, opens) in [
         (Class::OAuth, 5, 8),
         (Class::ApiKey, 7, 12),
@@ -101,7 +101,7 @@ fn t_1_01_thresholds_of_each_class() {
 }
 
 #[test]
-fn t_1_02_a_success_takes_back_one_failure() {
+fn a_success_takes_back_one_failure() {
     let mut world = World::new(Class::ApiKey);
     for n in 0..11 {
         world.attempt(Verdict::ProviderFailure, n % 2);
@@ -112,7 +112,7 @@ fn t_1_02_a_success_takes_back_one_failure() {
 }
 
 #[test]
-fn t_1_02_degraded_ends_two_below_where_it_began() {
+fn degraded_ends_two_below_where_it_began() {
     let mut world = World::new(Class::OAuth);
     for n in 0..5 {
         world.attempt(Verdict::ProviderFailure, n % 2);
@@ -122,7 +122,7 @@ fn t_1_02_degraded_ends_two_below_where_it_began() {
 }
 
 #[test]
-fn t_1_03_failures_grow_old() {
+fn failures_grow_old() {
     let mut world = World::new(Class::OAuth);
     for n in 0..7 {
         world.attempt(Verdict::ProviderFailure, n % 2);
@@ -132,7 +132,7 @@ fn t_1_03_failures_grow_old() {
 }
 
 #[test]
-fn p01_t_1_04_other_answers_never_move_it() {
+fn other_answers_never_move_it() {
     let mut world = World::new(Class::ApiKey);
     for _ in 0..10_000 {
         world.attempt(Verdict::Alive, 0);
@@ -142,7 +142,7 @@ fn p01_t_1_04_other_answers_never_move_it() {
 }
 
 #[test]
-fn p01_t_1_05_one_bad_connection_of_two_does_not_open_it() {
+fn one_bad_connection_of_two_does_not_open_it() {
     let mut world = World::new(Class::ApiKey);
     for _ in 0..50 {
         world.attempt(Verdict::ProviderFailure, 0);
@@ -165,7 +165,7 @@ fn p01_t_1_05_one_bad_connection_of_two_does_not_open_it() {
 }
 
 #[test]
-fn p37_t_1_06_a_burst_counts_once_for_each_connection() {
+fn a_burst_counts_once_for_each_connection() {
     let mut world = World::new(Class::ApiKey);
     let permits: Vec<PermitId> = (0..12).map(|_| world.ask(0).1).collect();
     let started = world.now;
@@ -187,7 +187,7 @@ fn p37_t_1_06_a_burst_counts_once_for_each_connection() {
 }
 
 #[test]
-fn p03_t_1_07_a_hung_probe_loses_its_lease() {
+fn a_hung_probe_loses_its_lease() {
     let mut world = World::new(Class::ApiKey);
     let hung = world.half_open();
     world.now += world.rules.probe_lease - 1;
@@ -201,7 +201,7 @@ fn p03_t_1_07_a_hung_probe_loses_its_lease() {
 }
 
 #[test]
-fn p04_t_1_08_many_ask_one_probes() {
+fn many_ask_one_probes() {
     let mut world = World::new(Class::ApiKey);
     world.open();
     world.now = world.breaker.open_until;
@@ -213,7 +213,7 @@ fn p04_t_1_08_many_ask_one_probes() {
 }
 
 #[test]
-fn p03_t_1_09_any_other_answer_frees_the_slot_at_once() {
+fn any_other_answer_frees_the_slot_at_once() {
     let mut world = World::new(Class::ApiKey);
     let probe = world.half_open();
     world.tell(Verdict::Alive, probe, 0);
@@ -223,7 +223,7 @@ fn p03_t_1_09_any_other_answer_frees_the_slot_at_once() {
 }
 
 #[test]
-fn t_1_10_three_probes_without_verdict_open_it_again() {
+fn three_probes_without_verdict_open_it_again() {
     let mut world = World::new(Class::ApiKey);
     let mut probe = world.half_open();
     for _ in 0..2 {
@@ -240,7 +240,7 @@ fn t_1_10_three_probes_without_verdict_open_it_again() {
 }
 
 #[test]
-fn p06_t_1_11_an_aborted_probe_says_nothing() {
+fn an_aborted_probe_says_nothing() {
     let mut world = World::new(Class::ApiKey);
     let probe = world.half_open();
     world.tell(Verdict::Neutral, probe, 0);
@@ -249,7 +249,7 @@ fn p06_t_1_11_an_aborted_probe_says_nothing() {
 }
 
 #[test]
-fn p05_t_1_12_late_results_change_nothing() {
+fn late_results_change_nothing() {
     let mut world = World::new(Class::ApiKey);
     let (_, early) = world.ask(3);
     let generation = world.breaker.generation;
@@ -283,7 +283,7 @@ fn p05_t_1_12_late_results_change_nothing() {
 }
 
 #[test]
-fn t_1_13_reset_times() {
+fn reset_times() {
     for (class, seconds) in [
         (Class::OAuth, [60, 60, 60, 120, 240, 480, 480]),
         (Class::ApiKey, [30, 30, 30, 30, 60, 120, 120]),
@@ -306,7 +306,7 @@ fn t_1_13_reset_times() {
 }
 
 #[test]
-fn p17_t_1_14_every_state_survives_a_restart() {
+fn every_state_survives_a_restart() {
     let mut world = World::new(Class::ApiKey);
     let mut seen = vec![world.breaker.clone()];
     world.open();
@@ -331,7 +331,7 @@ fn p17_t_1_14_every_state_survives_a_restart() {
 }
 
 #[test]
-fn t_1_16_new_numbers_keep_the_current_deadline() {
+fn new_numbers_keep_the_current_deadline() {
     let mut world = World::new(Class::ApiKey);
     world.open();
     let until = world.breaker.open_until;

@@ -21,7 +21,7 @@ fn fail(connection: &mut Connection, hit: Hit, now: i64) -> bool {
 }
 
 #[test]
-fn t_2_01_lengths_of_every_level() {
+fn lengths_of_every_level() {
     for (class, seconds) in [
         (Class::OAuth, &[5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_280][..]),
         (Class::ApiKey, &[3, 6, 12, 24, 48, 96, 96]),
@@ -41,7 +41,7 @@ fn t_2_01_lengths_of_every_level() {
 }
 
 #[test]
-fn p34_jitter_only_lengthens() {
+fn jitter_only_lengthens() {
     let (rules, rng) = (rules(Class::ApiKey), Rng::new(9));
     for _ in 0..100_000 {
         let mut connection = Connection::default();
@@ -51,7 +51,7 @@ fn p34_jitter_only_lengthens() {
 }
 
 #[test]
-fn p08_the_ceiling_holds_on_every_path() {
+fn the_ceiling_holds_on_every_path() {
     let mut rules = rules(Class::OAuth);
     rules.max_level = 32;
     let rng = Rng::new(1);
@@ -64,7 +64,7 @@ fn p08_the_ceiling_holds_on_every_path() {
 }
 
 #[test]
-fn p09_t_0_01_a_herd_counts_once_and_t_0_02_a_longer_date_is_kept() {
+fn a_herd_counts_once_and_a_longer_date_is_kept() {
     let (rules, rng) = (rules(Class::ApiKey), Rng::new(1));
     let mut connection = Connection::default();
     for n in 0..1_000 {
@@ -79,12 +79,12 @@ fn p09_t_0_01_a_herd_counts_once_and_t_0_02_a_longer_date_is_kept() {
     assert_eq!(connection.level, 1);
     assert!(connection.until >= START + 600_000);
     let before = connection.clone();
-    assert!(!connection.succeed(false, START + 2_000, &rules), "t_0_03: an old success proves nothing");
+    assert!(!connection.succeed(false, START + 2_000, &rules), "an old success proves nothing");
     assert_eq!(connection, before);
 }
 
 #[test]
-fn p13_t_2_14_overload_does_not_raise_the_level() {
+fn overload_does_not_raise_the_level() {
     let mut connection = Connection::default();
     for n in 0..10 {
         fail(&mut connection, Hit::Rest(Wait::Fixed(10_000), Reason::Overloaded), START + n * 10_000);
@@ -93,7 +93,7 @@ fn p13_t_2_14_overload_does_not_raise_the_level() {
 }
 
 #[test]
-fn p07_p33_t_2_16_the_level_decays_with_time_and_not_by_being_chosen() {
+fn the_level_decays_with_time_and_not_by_being_chosen() {
     let rules = rules(Class::ApiKey);
     let mut connection = Connection::default();
     let mut now = START;
@@ -113,7 +113,7 @@ fn p07_p33_t_2_16_the_level_decays_with_time_and_not_by_being_chosen() {
 }
 
 #[test]
-fn p15_t_2_17_terminal_states_stay_until_somebody_acts() {
+fn terminal_states_stay_until_somebody_acts() {
     let mut connection = Connection { credential: 4, ..Connection::default() };
     assert!(connection.fail(
         Hit::End(Terminal::Expired),
@@ -143,7 +143,7 @@ fn p15_t_2_17_terminal_states_stay_until_somebody_acts() {
 }
 
 #[test]
-fn p15_t_2_19_one_refusal_is_a_suspicion_two_apart_are_proof() {
+fn one_refusal_is_a_suspicion_two_apart_are_proof() {
     let suspect = Hit::Suspect(Terminal::Expired, Wait::Computed, Reason::AuthRetry);
     let mut connection = Connection::default();
     fail(&mut connection, suspect, START);
@@ -157,7 +157,7 @@ fn p15_t_2_19_one_refusal_is_a_suspicion_two_apart_are_proof() {
 }
 
 #[test]
-fn p11_t_2_15_long_declared_rests_are_verified() {
+fn long_declared_rests_are_verified() {
     let rules = rules(Class::ApiKey);
     let quota = Config::default().quota;
     let mut connection = Connection::default();
@@ -191,7 +191,7 @@ fn p11_t_2_15_long_declared_rests_are_verified() {
 }
 
 #[test]
-fn t_2_22_after_a_long_rest_it_comes_back_slowly() {
+fn after_a_long_rest_it_comes_back_slowly() {
     let rules = rules(Class::ApiKey);
     let mut connection = Connection::default();
     fail(&mut connection, Hit::Rest(Wait::Declared(30_000), Reason::RateLimited), START);
@@ -208,7 +208,7 @@ fn t_2_22_after_a_long_rest_it_comes_back_slowly() {
 }
 
 #[test]
-fn p38_t_7_09_full_windows_block_and_recover() {
+fn full_windows_block_and_recover() {
     let quota = Config::default().quota;
     let mut connection = Connection::default();
     let full = Seen {
@@ -294,7 +294,7 @@ fn agree(events: &[(u8, i64, bool)], shortened: bool, ignored_epoch: bool) -> Re
             return Err(format!("{i}: {}/{} is not {until}/{level}", connection.until, connection.level));
         }
         if connection.until > now + rules.longest_computed() && !connection.declared {
-            return Err(format!("{i}: t_2_23 a computed rest beyond the ceiling"));
+            return Err(format!("{i}: a computed rest beyond the ceiling"));
         }
         if Connection::decode(&connection.encode(&[])) != Some((connection.clone(), &[][..])) {
             return Err(format!("{i}: does not survive storing"));
@@ -310,7 +310,7 @@ fn events() -> impl Strategy<Value = Vec<(u8, i64, bool)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn t_2_23_it_agrees_with_the_model(events in events()) {
+    fn it_agrees_with_the_model(events in events()) {
         prop_assert_eq!(agree(&events, false, false), Ok(()));
     }
 }
@@ -327,7 +327,7 @@ fn broken_twins_are_caught_by_the_model() {
 }
 
 #[test]
-fn p27_dates_are_whole_numbers_in_the_record() {
+fn dates_are_whole_numbers_in_the_record() {
     let connection = Connection {
         until: START,
         terminal: Some((Terminal::CreditsExhausted, START)),

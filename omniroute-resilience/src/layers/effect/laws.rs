@@ -102,7 +102,7 @@ fn a_table_that_trips_on_429_or_bans_by_text_is_caught() {
 }
 
 #[test]
-fn p14_who_gives_up_blames_nobody() {
+fn who_gives_up_blames_nobody() {
     for scope in Scope::ALL {
         for phase in [Phase::Transport, Phase::Headers, Phase::BeforeFirstContent, Phase::MidStream] {
             let mut hung_up = Failure::new(FailureKind::Cancelled, scope, "client closed the connection");
@@ -120,7 +120,7 @@ fn p14_who_gives_up_blames_nobody() {
 }
 
 #[test]
-fn p44_a_text_that_quotes_the_prompt_ends_no_account() {
+fn a_text_that_quotes_the_prompt_ends_no_account() {
     for kind in FailureKind::ALL {
         for scope in Scope::ALL {
             for evidence in [Evidence::Text, Evidence::Status] {

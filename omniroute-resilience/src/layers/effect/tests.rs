@@ -320,7 +320,7 @@ fn declare(failure: &mut Failure, ms: i64) {
 }
 
 #[test]
-fn p18_which_failures_move_a_session() {
+fn which_failures_move_a_session() {
     use FailureKind as K;
     let moved = |kind, scope| effect(&Failure::new(kind, scope, "x"), &facts(), &Config::default()).evict_pin;
     assert!(moved(K::RateLimited, Scope::Connection));

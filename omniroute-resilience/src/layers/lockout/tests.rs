@@ -15,7 +15,7 @@ fn rules() -> Rules {
 }
 
 #[test]
-fn t_3_01_lengths_double_up_to_the_longest() {
+fn lengths_double_up_to_the_longest() {
     let (rules, rng) = (rules(), Rng::new(1));
     let mut lock = Lock::default();
     let mut now = 1_000_000;
@@ -31,7 +31,7 @@ fn t_3_01_lengths_double_up_to_the_longest() {
 }
 
 #[test]
-fn t_3_02_success_halves_and_at_last_nothing_is_left() {
+fn success_halves_and_at_last_nothing_is_left() {
     let mut lock = Lock { count: 5, until: 9, ..Lock::default() };
     for count in [2, 1, 0] {
         assert!(lock.succeed(true, 100));
@@ -42,7 +42,7 @@ fn t_3_02_success_halves_and_at_last_nothing_is_left() {
 }
 
 #[test]
-fn p13_no_capacity_never_grows() {
+fn no_capacity_never_grows() {
     let (rules, rng) = (rules(), Rng::new(1));
     let mut lock = Lock::default();
     for n in 0..20 {

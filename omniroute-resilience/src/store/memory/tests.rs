@@ -94,7 +94,7 @@ fn a_wall_clock_that_is_set_back_does_not_hold_up_what_ends() {
 }
 
 #[test]
-fn p41_it_is_bounded_and_what_has_no_end_is_never_dropped() {
+fn it_is_bounded_and_what_has_no_end_is_never_dropped() {
     let clock = VirtualClock::default();
     let store = MemoryStore::new(Arc::new(clock.clone())).max_records(200);
     for n in 0..10 {

@@ -32,7 +32,7 @@ impl Join for Words {
 }
 
 #[test]
-fn p24_it_starts_without_a_server_and_joins_it_later() {
+fn it_starts_without_a_server_and_joins_it_later() {
     let Some(mut server) = Server::start(Memory::Forgets) else { return };
     server.kill();
     let store = open(config(server.url()));
@@ -199,7 +199,7 @@ fn poll_and_drop(future: impl Future, polls: u32) {
 }
 
 #[test]
-fn p24_a_slow_server_is_not_given_up() {
+fn a_slow_server_is_not_given_up() {
     let Some(server) = Server::start(Memory::Forgets) else { return };
     let mut config = hasty(format!("redis://127.0.0.1:{}/", slow_way_to(server.port)));
     // Answers take 5 to 40 ms; what this machine adds is not the subject.

@@ -14,7 +14,7 @@ use crate::server::{Memory, Server};
 use crate::support::{Pool, RealClock};
 
 #[test]
-fn p24_a_server_that_forgot_the_script_is_sent_its_text() {
+fn a_server_that_forgot_the_script_is_sent_its_text() {
     let Some(server) = Server::start(Memory::Forgets) else { return };
     let store = open(config(server.url()));
     let first = done(&store, &[put(key(1), None, "a")]);
@@ -26,7 +26,7 @@ fn p24_a_server_that_forgot_the_script_is_sent_its_text() {
 }
 
 #[test]
-fn p24_a_server_that_forbids_scripts_is_named_and_lived_without() {
+fn a_server_that_forbids_scripts_is_named_and_lived_without() {
     let Some(server) = Server::start(Memory::Forgets) else { return };
     let store = open(config(server.url()));
     done(&store, &[put(key(0), None, "v")]);
@@ -79,7 +79,7 @@ fn namespaces_do_not_meet_and_scans_keep_to_theirs() {
 }
 
 #[test]
-fn p40_the_script_keeps_the_same_rule_of_time_as_files() {
+fn the_script_keeps_the_same_rule_of_time_as_files() {
     let Some(server) = Server::start(Memory::Forgets) else { return };
     let hour = 3_600_000_i64;
     for jump in [-hour, hour, -24 * hour, 24 * hour, -87_600 * hour, 87_600 * hour] {

@@ -1,12 +1,11 @@
 //! What the authors of a dialect expect: no failure guard, their own gap lines.
 
 use super::super::model::Dialect;
-use super::super::truncate::truncate;
 use super::Ready;
 use super::budget::Piece;
 use super::lines::Lines;
 use super::steps::{Scope, decide};
-use crate::rtk::kit::{Level, Output};
+use crate::rtk::kit::{Level, Output, truncate};
 
 /// How a cut line ends. Authors of TOML files write either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

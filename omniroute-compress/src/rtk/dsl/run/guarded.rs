@@ -6,13 +6,12 @@
 
 use std::fmt::Write as _;
 
-use super::super::truncate::{location_len, truncate};
 use super::Ready;
 use super::budget::Piece;
 use super::exact::output_hit;
 use super::lines::Lines;
 use super::steps::{Decisions, Scope, decide};
-use crate::rtk::kit::{Draft, Level, Output, Severity, What, severity};
+use crate::rtk::kit::{Draft, Level, Output, Severity, What, location_len, severity, truncate};
 
 /// More-indented lines after a kept one that stay with it.
 const CONTINUATION: usize = 12;

@@ -1,21 +1,15 @@
-//! What goes wrong elsewhere and only shows in calls over HTTP: one test for each known fault, named after its number.
-//! The others stand with the wires.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[expect(dead_code, reason = "each test binary uses a part")]
-mod scripted;
+//! What is changed on the way out is changed back on the way in: names of tools, usage that only we asked for, streams
+//! of hosts that give nothing else.
 
 use std::sync::Arc;
 
 use futures::StreamExt;
 use omniroute_core::hub::{Event, PartKind, StreamItem};
-use omniroute_core::{ChatBody, ChatRequest, Failure, FailureKind, Phase, Scope, UnixMs, wire};
-use omniroute_providers::credentials::{
-    CredentialSource, Fixed, Grant, Held, MemoryTokens, OAuthClient, OAuthSource, TokenSet, TokenStore,
-};
-use omniroute_providers::{Call, Catalog, HttpProvider, Secret};
-use scripted::{Step, Vendor, env, run};
+use omniroute_core::{ChatBody, ChatRequest, Failure, wire};
+use omniroute_providers::credentials::{Fixed, Held};
+use omniroute_providers::{Call, Catalog, HttpProvider};
+
+use crate::scripted::{Step, Vendor, env, run};
 
 fn provider(id: &str) -> HttpProvider {
     let builder = HttpProvider::builder(&Catalog::embedded(), id);
@@ -44,7 +38,7 @@ const HALF: &str = "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"index\":
 
 /// The vendor calls a tool by the name it was told; the client hears its own.
 #[test]
-fn p09_names_of_tools_come_back_from_a_call() {
+fn pitfall_09_names_of_tools_come_back_from_a_call() {
     let name = "mcp.files/read";
     let more = format!(
         r#","tools":[{{"type":"function","function":{{"name":"{name}","parameters":{{"type":"object"}}}}}}]"#
@@ -82,7 +76,7 @@ fn p09_names_of_tools_come_back_from_a_call() {
 
     let whole = serde_json::json!({"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [block], "stop_reason": "tool_use"});
     let vendor = Vendor::new([Step::json(200, whole.to_string())]);
-    let (env, _) = scripted::env(&vendor);
+    let (env, _) = crate::scripted::env(&vendor);
     let answer =
         run(provider("anthropic").chat(&env, &request(false, &more), &Call::new("m"))).unwrap().unwrap();
     let ChatBody::Whole(doc) = &answer.body else { panic!("streamed") };
@@ -95,7 +89,7 @@ fn p09_names_of_tools_come_back_from_a_call() {
 
 /// Usage that only we asked for is read, and not shown.
 #[test]
-fn p20_usage_on_demand_stays_with_us() {
+fn pitfall_20_usage_on_demand_stays_with_us() {
     let usage =
         "data: {\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":9}}\n\n";
     let end = "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
@@ -114,95 +108,53 @@ fn p20_usage_on_demand_stays_with_us() {
     }
 }
 
-/// An error in a success has the kind and the scope that it would have with a status of its own.
+/// A host that only streams: its whole answer has the names of the client and the usage of a whole answer.
 #[test]
-fn p24_errors_in_a_success_are_classified() {
-    for (error, kind, scope) in [
-        (r#"{"error":{"message":"overloaded","type":"overloaded_error"}}"#, FailureKind::Overloaded, None),
-        (
-            r#"{"error":{"message":"x","code":"invalid_api_key"}}"#,
-            FailureKind::Unauthorized,
-            Some(Scope::Connection),
-        ),
-    ] {
-        let vendor = Vendor::new([Step::stream(&format!("data: {error}\n\n"), 9)]);
-        let told = items(&vendor, "openai", &request(true, ""), &Call::new("m"));
-        let failure = told.last().unwrap().as_ref().unwrap_err();
-        assert_eq!((failure.kind, failure.phase), (kind, Phase::BeforeFirstContent), "{failure:?}");
-        assert!(scope.is_none_or(|scope| failure.scope == scope), "{failure:?}");
-    }
-}
-
-/// What broke after the first words is not tried again: the words would come twice.
-#[test]
-fn p27_nothing_is_repeated_after_the_first_words() {
-    let vendor = Vendor::new([Step::stream(HALF, 20), Step::stream(HALF, 20), Step::stream(HALF, 20)]);
-    let told = items(&vendor, "openai", &request(true, ""), &Call::new("m"));
-    let failure = told.last().unwrap().as_ref().unwrap_err();
-    assert_eq!((failure.kind, failure.phase), (FailureKind::BadReply, Phase::MidStream));
-    assert_eq!(vendor.seen().len(), 1, "asked once");
-}
-
-#[test]
-fn p36_the_callers_betas_go_along_as_they_are() {
-    let betas = "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14";
-    for (told, wanted) in [(Some(betas), Some(betas)), (None, None)] {
+fn a_stream_that_becomes_a_whole_answer_loses_nothing() {
+    let name = "mcp.files/read";
+    let more = format!(
+        r#","tools":[{{"type":"function","function":{{"name":"{name}","parameters":{{"type":"object"}}}}}}]"#
+    );
+    // From another wire: for its own a host is sent the client's bytes.
+    let request = {
+        let body = r#"{"model":"x","max_tokens":9,"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"mcp.files/read","input_schema":{"type":"object"}}]}"#;
+        ChatRequest::parse(wire::ANTHROPIC, body).unwrap()
+    };
+    for request in [request, self::request(false, &more)] {
         let vendor = Vendor::new([Step::json(500, "{}")]);
         let (env, _) = env(&vendor);
-        let mut call = Call::new("m");
-        if let Some(told) = told {
-            call.headers.insert("anthropic-beta", told.parse().unwrap());
+        _ = run(provider("kimi").chat(&env, &request, &Call::new("m"))).unwrap();
+        let sent: serde_json::Value = serde_json::from_slice(vendor.seen()[0].body()).unwrap();
+        assert_eq!(sent["stream"], true);
+        assert_eq!(sent["stream_options"]["include_usage"], true);
+        let alias = &sent["tools"][0]["function"]["name"];
+
+        let call = serde_json::json!([{"index": 0, "id": "call_1", "type": "function", "function": {"name": alias, "arguments": "{}"}}]);
+        let chunk = |delta: serde_json::Value, end: Option<&str>| {
+            let choice = serde_json::json!({"index": 0, "delta": delta, "finish_reason": end});
+            format!("data: {}\n\n", serde_json::json!({"id": "c", "model": "m", "choices": [choice]}))
+        };
+        let usage =
+            "data: {\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":9}}\n\n";
+        let stream = [
+            &chunk(serde_json::json!({"role": "assistant", "tool_calls": call}), None),
+            &chunk(serde_json::json!({}), Some("tool_calls")),
+            usage,
+            "data: [DONE]\n\n",
+        ]
+        .concat();
+        let vendor = Vendor::new([Step::stream(&stream, 30)]);
+        let (env, _) = crate::scripted::env(&vendor);
+        let answer = run(provider("kimi").chat(&env, &request, &Call::new("m"))).unwrap().unwrap();
+        let ChatBody::Whole(doc) = &answer.body else { panic!("streamed") };
+        let mut reply = answer.wire.read_reply(doc).unwrap().value;
+        assert_eq!(reply.usage.as_ref().map(|usage| usage.output), Some(9));
+        for _ in 0..2 {
+            let told = wire::OPENAI_CHAT.write_reply(&reply, &Default::default()).unwrap().body;
+            let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
+            assert_eq!(told["choices"][0]["message"]["tool_calls"][0]["function"]["name"], name);
+            // They are restored already; who does it again changes nothing.
+            answer.names.restore(&mut reply);
         }
-        _ = run(provider("anthropic").chat(&env, &request(false, ""), &call)).unwrap();
-        let seen = vendor.seen();
-        let sent: Vec<_> =
-            seen[0].headers().get_all("anthropic-beta").iter().map(|v| v.to_str().unwrap()).collect();
-        assert_eq!(sent, wanted.into_iter().collect::<Vec<_>>());
     }
-}
-
-fn tokens(refresh: &str) -> TokenSet {
-    TokenSet {
-        access: Secret::new("old-access"),
-        refresh: Some(Secret::new(refresh)),
-        expires_at: Some(UnixMs(0)),
-    }
-}
-
-fn source(store: Arc<MemoryTokens>) -> OAuthSource {
-    let client = OAuthClient {
-        token_url: "https://auth.example/token".to_owned(),
-        client_id: "mine".to_owned(),
-        client_secret: None,
-        scope: String::new(),
-        grant: Grant::Refresh,
-        lead: std::time::Duration::from_secs(300),
-        patience: std::time::Duration::from_secs(30),
-    };
-    OAuthSource::new(client, store).unwrap()
-}
-
-const RENEWED: &str = r#"{"access_token":"new-access","refresh_token":"new-refresh","expires_in":3600}"#;
-
-/// A refresh token is used once, however many wait for what it gives.
-#[test]
-fn p40_one_renewal_serves_all_who_wait() {
-    let vendor = Vendor::new([Step::json(200, RENEWED), Step::json(200, RENEWED)]);
-    let (env, _) = env(&vendor);
-    let source = source(Arc::new(MemoryTokens::new(Some(tokens("old-refresh")))));
-    let all = futures::future::join_all((0..20).map(|_| source.get(&env, None)));
-    let new = Held::token("new-access", None);
-    assert!(run(all).unwrap().into_iter().all(|held| held.unwrap().is_same(&new)));
-    assert_eq!(vendor.seen().len(), 1);
-}
-
-/// Two processes over one store: who is slower does not overwrite what the faster one kept.
-#[test]
-fn p41_a_store_keeps_what_came_first() {
-    let store = Arc::new(MemoryTokens::new(Some(tokens("old-refresh"))));
-    let old = Secret::new("old-refresh");
-    assert!(run(store.replace(Some(&old), &tokens("first"))).unwrap().unwrap());
-    assert!(!run(store.replace(Some(&old), &tokens("second"))).unwrap().unwrap());
-    let first = Secret::new("first");
-    assert!(run(store.replace(Some(&first), &tokens("third"))).unwrap().unwrap(), "the first one was kept");
 }

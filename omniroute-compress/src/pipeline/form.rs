@@ -1,0 +1,121 @@
+//! A request in one form: the texts under one rewrite, or under none, and what came of each.
+
+use std::sync::Arc;
+
+use omniroute_core::{CompressReceipt, MemoUse, Transcript};
+
+use super::epoch::Epoch;
+use super::rewrite::Here;
+use super::{Pipeline, is_chained, steps};
+use crate::memo::Key;
+use crate::result::SegmentResult;
+
+/// What came of each text, in order.
+pub(super) type Results = Vec<Arc<SegmentResult>>;
+
+/// The texts of a request as they would be sent.
+pub(super) struct Form<'d> {
+    /// Which old texts stand in a form of their own.
+    pub(super) epoch: Epoch,
+    pub(super) transcript: Transcript<'d>,
+    pub(super) results: Results,
+    /// How many of the results were known.
+    pub(super) memo: MemoUse,
+}
+
+impl Form<'_> {
+    /// Tokens of all texts.
+    pub(super) fn tokens(&self) -> u64 {
+        sum(&self.results)
+    }
+}
+
+/// Tokens of texts as they would be sent.
+pub(super) fn sum(results: &[Arc<SegmentResult>]) -> u64 {
+    results.iter().map(|result| u64::from(result.tokens_after)).sum()
+}
+
+impl Pipeline<'_> {
+    /// The request under an epoch: the result for every text, remembered or worked out now in order. `transcript` is
+    /// that of the request as it came.
+    pub(super) fn form<'d>(
+        &self,
+        here: &Here<'_, 'd>,
+        mut transcript: Transcript<'d>,
+        epoch: Epoch,
+        receipt: &mut CompressReceipt,
+    ) -> Form<'d> {
+        let (cx, keys) = (here.cx, here.keys_under(&epoch));
+        let mut memo = MemoUse::default();
+        let found = self.memo.find(&keys, self.now.mono);
+        let chained: Vec<usize> = (0..keys.len())
+            .filter(|i| transcript.segments().get(*i).is_some_and(|s| is_chained(s.kind)))
+            .collect();
+        // Chained texts depend on all chained texts before them: everything after the first miss is new.
+        let known = chained.iter().take_while(|i| found.get(**i).is_some_and(Option::is_some)).count();
+        let mut results: Vec<Option<Arc<SegmentResult>>> = found;
+        let mut fresh = Vec::new();
+
+        let (old, new) = chained.split_at(known);
+        for &i in old {
+            memo.hits += 1;
+            if let (Some(Some(result)), Some(segment)) =
+                (results.get(i), transcript.segments_mut().get_mut(i))
+                && let Some(sent) = &result.sent
+            {
+                segment.set_sent(sent.text.clone(), &sent.edited_by);
+            }
+        }
+        let chain_keys: Vec<Key> = old.iter().filter_map(|i| keys.get(*i).copied()).collect();
+        if !new.is_empty() {
+            let mut runner = steps::Runner::new(self.steps, cx, &epoch.pins);
+            let settled = runner.restore(self.memo.take_tip(&chain_keys, self.now.mono));
+            for &i in old.get(settled..).unwrap_or(&[]) {
+                receipt.engine_bytes += runner.settle(transcript.segments(), i);
+            }
+            for (n, &i) in new.iter().enumerate() {
+                memo.misses += 1;
+                let result = Arc::new(runner.work(&mut transcript, i));
+                // Nobody will look back at the last text of a call that nobody remembers.
+                let settle = !self.memo.is_off() || n + 1 < new.len();
+                receipt.engine_bytes += match transcript.segments().get(i) {
+                    Some(_) if settle => runner.settle(transcript.segments(), i),
+                    Some(last) => last.raw().len() as u64,
+                    None => 0,
+                };
+                fresh.extend(keys.get(i).map(|key| (*key, result.clone())));
+                if let Some(slot) = results.get_mut(i) {
+                    *slot = Some(result);
+                }
+            }
+            if let Some(tip) = chained.last().and_then(|i| keys.get(*i)) {
+                self.memo.put_tip(*tip, runner.into_memories(), self.now.mono);
+            }
+        }
+        let prose: Vec<usize> = (0..keys.len())
+            .filter(|i| results.get(*i).is_some_and(Option::is_none))
+            .filter(|i| transcript.segments().get(*i).is_some_and(|s| steps::wants_prose(self.steps, s.kind)))
+            .collect();
+        if !prose.is_empty() {
+            let mut runner = steps::Runner::new(self.steps, cx, &epoch.pins);
+            for i in prose {
+                let result = Arc::new(runner.work(&mut transcript, i));
+                fresh.extend(keys.get(i).map(|key| (*key, result.clone())));
+                if let Some(slot) = results.get_mut(i) {
+                    *slot = Some(result);
+                }
+            }
+        }
+        let mut all = Vec::with_capacity(keys.len());
+        for ((slot, segment), key) in results.into_iter().zip(transcript.segments()).zip(keys.iter()) {
+            let is_new = slot.is_none();
+            let result = slot.unwrap_or_else(|| Arc::new(steps::counted(segment, self.tokenizer)));
+            if is_new {
+                fresh.push((*key, result.clone()));
+            }
+            all.push(result);
+        }
+        self.memo.store(fresh, self.now.mono);
+        Form { epoch, transcript, results: all, memo }
+    }
+}
