@@ -7,8 +7,9 @@ mod sim;
 
 use std::rc::Rc;
 
+use omniroute_resilience::Span;
 use sim::library::{library, memory};
-use sim::plan::{Figures, Script, Summary};
+use sim::plan::{Figures, Plan, Script, Summary};
 use sim::run::{Props, Report, run};
 use sim::scripts::{EXTRA, SCRIPTS};
 use sim::stage::{Stage, direct};
@@ -22,13 +23,16 @@ fn script(id: &str) -> &'static Script {
 
 /// Runs one script with ten seeds over the library on the memory store: no violation, and every demand met.
 fn ten_seeds(id: &str) {
-    let seeds = std::env::var("SIM_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(10);
+    let asked = std::env::var("SIM_SEEDS").unwrap_or_default();
+    let (from, to) = asked.split_once("..").unwrap_or(("0", &asked));
+    let seeds = from.parse().unwrap_or(0)..to.parse().unwrap_or(10);
     let stage = library(memory(), Breakage::None);
     let script = script(id);
     let mut runs = Vec::new();
     let mut wrong = Vec::new();
-    for seed in 0..seeds {
+    for seed in seeds {
         let report = run(script, seed, &stage);
+        report.kept.iter().for_each(|fact| println!("{fact:?}"));
         runs.push((seed, report.goodput(), report.waste()));
         if report.broken > 0 {
             wrong.push(format!(
@@ -118,6 +122,48 @@ fn figures_that_are_not_met_are_named() {
     };
     assert_eq!((missed(950, 900, 6), missed(951, 900, 6), missed(951, 901, 5)), (0, 1, 3));
     assert_eq!(summary.missed(&Figures::default()), Vec::<String>::new());
+}
+
+/// What a script asks for is missed by the library when it is told to do something else.
+fn missed(twin: &Script) {
+    let stage = library(memory(), Breakage::None);
+    let seen = (0..10).any(|seed| run(twin, seed, &stage).missed.is_some());
+    assert!(seen, "{}: nobody saw it", twin.id);
+}
+
+#[test]
+fn twin_looks_that_come_late() {
+    missed(&Script {
+        build: |world, plan, dice| {
+            (script("S-06").build)(world, plan, dice);
+            plan.config.cooldown.verify_every = Span::minutes(100);
+        },
+        extra: |world, _, report| (script("S-06").extra)(world, &Plan::default(), report),
+        ..*script("S-06")
+    });
+}
+
+#[test]
+fn twin_breakers_that_are_open_for_long() {
+    missed(&Script {
+        build: |world, plan, dice| {
+            (script("S-03").build)(world, plan, dice);
+            (plan.config.classes.oauth.reset, plan.config.classes.api_key.reset) =
+                (Span::minutes(5), Span::minutes(5));
+        },
+        ..*script("S-03")
+    });
+}
+
+#[test]
+fn twin_rests_that_do_not_grow() {
+    missed(&Script {
+        build: |world, plan, dice| {
+            (script("S-04").build)(world, plan, dice);
+            plan.config.classes.api_key.max_level = 2;
+        },
+        ..*script("S-04")
+    });
 }
 
 #[test]

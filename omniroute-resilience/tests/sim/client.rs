@@ -91,7 +91,10 @@ pub(crate) struct Done {
     pub(crate) host: usize,
     pub(crate) consumer: usize,
     pub(crate) session: Option<u64>,
+    /// Who answered.
     pub(crate) account: Option<usize>,
+    /// Nobody else might have answered, and it was no mere test of the account.
+    pub(crate) only: Option<usize>,
 }
 
 impl Scene {
@@ -187,6 +190,7 @@ impl Scene {
             consumer: request.consumer,
             session: request.session,
             account,
+            only: request.only.filter(|_| request.purpose == Purpose::Production),
         });
     }
 

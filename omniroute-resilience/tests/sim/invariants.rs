@@ -97,8 +97,10 @@ pub(crate) struct Watch {
     unsteady_until: i64,
     jumped_until: i64,
     shut_since: Option<i64>,
-    /// How long breakers were open, summed, ms.
+    /// How long breakers let nobody through because of calls that failed, summed, ms.
     pub(crate) open_ms: i64,
+    /// The same because of probes that failed.
+    pub(crate) reopened_ms: i64,
     /// The longest time in which every admission was refused, ms.
     pub(crate) longest_shut: i64,
     /// Accounts whose rest or level ever grew.

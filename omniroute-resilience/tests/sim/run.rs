@@ -34,8 +34,8 @@ pub(crate) struct Report {
     pub(crate) reads: u64,
     /// Facts kept for people, none unless asked for.
     pub(crate) kept: Vec<Fact>,
-    /// How long breakers were open, summed, ms.
-    pub(crate) open_ms: i64,
+    /// How long breakers let nobody through because of calls, and of probes, that failed, summed, ms.
+    pub(crate) open_ms: (i64, i64),
     /// The longest time in which every admission was refused, ms.
     pub(crate) longest_shut: i64,
     /// Accounts whose rest or level ever grew.
@@ -146,7 +146,7 @@ pub(crate) fn run(script: &Script, seed: u64, stage: &dyn Fn(&Props) -> Rc<dyn S
         layer_commits,
         reads,
         kept,
-        open_ms: inner.watch.open_ms,
+        open_ms: (inner.watch.open_ms, inner.watch.reopened_ms),
         longest_shut: inner.watch.longest_shut,
         punished: inner.watch.punished.iter().copied().collect(),
         ended: inner.watch.ended(),

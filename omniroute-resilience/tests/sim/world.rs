@@ -61,6 +61,8 @@ pub(crate) struct Account {
     pub(crate) strayed: bool,
     /// When it was called for a client, ms since the start.
     pub(crate) calls: Vec<i64>,
+    /// Those of the calls whose answer came before the client went away.
+    pub(crate) heard: Vec<i64>,
     /// When it answered with content.
     pub(crate) served: Vec<i64>,
 }
@@ -89,6 +91,7 @@ impl World {
             running: 0,
             strayed: false,
             calls: Vec::new(),
+            heard: Vec::new(),
             served: Vec::new(),
         };
         let target = |account: usize, model| {

@@ -67,6 +67,9 @@ impl Scene {
             return Ended::Late;
         }
         self.time.sleep_until(ends).await;
+        if attempt.production {
+            self.world().accounts[account].heard.push(at);
+        }
         if let Some(failure) = failure {
             self.log.note(What::Answered { attempt, failure: Some(failure.kind) });
             self.score.borrow_mut().failed += u64::from(teaches);

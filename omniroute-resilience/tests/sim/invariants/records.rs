@@ -16,7 +16,10 @@ impl Watch {
     ) {
         let opened = self.breakers.insert(who, Tracked { seen: new, at: fact.at }).unwrap_or_default();
         if old.state == 2 {
-            self.open_ms += fact.at - opened.at;
+            // From its date on it lets the next one through, whenever that comes.
+            let date = old.open_until - fact.wall + fact.at;
+            let open = (fact.at.min(date) - opened.at).max(0);
+            *(if old.cycle == 0 { &mut self.open_ms } else { &mut self.reopened_ms }) += open;
         }
         let numbers = self.numbers[who];
         let say = |what: &str| format!("breaker of vendor {who}: {what}; {old:?} -> {new:?} by {cause:?}");

@@ -1,9 +1,15 @@
 //! What a script asks for beyond figures.
 
+use omniroute_resilience::Span;
+
 use crate::sim::plan::Plan;
 use crate::sim::run::Report;
 use crate::sim::scripts::faults::s;
 use crate::sim::world::{Trouble, World};
+
+fn ms(span: Span) -> i64 {
+    i64::try_from(span.as_ms()).unwrap_or(i64::MAX)
+}
 
 pub(crate) fn nothing(_: &World, _: &Plan, _: &Report) -> Option<String> {
     None
@@ -25,7 +31,7 @@ pub(crate) fn vendor_times(world: &World, vendor: usize, served: bool) -> Vec<i6
 pub(crate) fn back_in_use(world: &World, plan: &Plan, report: &Report) -> Option<String> {
     let (from, to) = (s(120), s(720));
     let class = plan.config.classes.of(world.classes[0]);
-    let longest = i64::try_from(class.reset.as_ms()).unwrap_or(0) * i64::from(class.max_multiplier) * 11 / 10;
+    let longest = ms(class.reset) * i64::from(class.max_multiplier) * 11 / 10;
     let calls = vendor_times(world, 0, false).into_iter().filter(|at| from <= *at && *at < to).count() as u64;
     // The failures that open it, one call of each process that is under way, the probes.
     let allowed = u64::from(class.opens_at) + plan.hosts as u64 * 2 + report.counts.probes;
@@ -40,14 +46,19 @@ pub(crate) fn back_in_use(world: &World, plan: &Plan, report: &Report) -> Option
     }
 }
 
+/// What calls did is judged. A probe that goes out a minute later and meets the next five seconds says the truth too;
+/// that this happens now and then is no fault, that it goes on is one.
 pub(crate) fn seldom_open(_: &World, plan: &Plan, report: &Report) -> Option<String> {
-    let open = report.open_ms;
-    (open * 100 > s(plan.seconds) * 15).then(|| format!("open for {open} ms"))
+    let ((open, again), run) = (report.open_ms, s(plan.seconds));
+    (open * 100 > run * 15 || (open + again) * 100 > run * 30)
+        .then(|| format!("open for {open} ms, and {again} ms more after probes"))
 }
 
 pub(crate) fn left_alone(world: &World, _: &Plan, report: &Report) -> Option<String> {
     let late: Vec<i64> = world.accounts[0].calls.iter().copied().filter(|at| *at > s(900)).collect();
-    let close = late.windows(2).find(|pair| pair[1] - pair[0] < s(96));
+    // Of a client that went away before the answer nobody learned anything.
+    let heard = |at: i64| world.accounts[0].heard.binary_search(&at).is_ok();
+    let close = late.windows(2).find(|pair| pair[1] - pair[0] < s(96) && heard(pair[0]));
     if let Some(pair) = close {
         return Some(format!("calls at {} and {} ms", pair[0], pair[1]));
     }
@@ -55,13 +66,25 @@ pub(crate) fn left_alone(world: &World, _: &Plan, report: &Report) -> Option<Str
     (!others.is_empty()).then(|| format!("accounts {others:?} were punished too"))
 }
 
-pub(crate) fn verified(world: &World, _: &Plan, _: &Report) -> Option<String> {
-    // 65 min cannot be had with a first look after 15 min and one an hour from then on: 75 min and a request.
-    let back = world.accounts[0].served.iter().find(|at| **at >= s(1_260));
-    match back {
-        Some(at) if *at <= s(60 + 80 * 60) => None,
-        Some(at) => Some(format!("back after {} min", (at - s(60)) / 60_000)),
-        None => Some("never back".to_owned()),
+/// Every look is due a while after the one before; the first request behind that which nobody else may serve is the
+/// next look. A look whose client goes away early teaches nothing and is one all the same.
+pub(crate) fn verified(world: &World, plan: &Plan, report: &Report) -> Option<String> {
+    let account = &world.accounts[0];
+    let back = |at: i64| at >= s(1_260) && account.heard.contains(&at);
+    let mut looks = account.calls.iter().copied().filter(|at| *at >= s(60));
+    let mut last = looks.find(|at| account.heard.contains(at))?;
+    let mut wait = ms(plan.config.cooldown.verify_after);
+    loop {
+        // The wait begins anew with the answer, a moment after the call.
+        let due = last + wait + s(1);
+        let wanted = report.done.iter().filter(|done| done.only == Some(0) && done.arrives >= due);
+        let first = wanted.map(|done| done.arrives).min()?;
+        match looks.next() {
+            Some(look) if look <= first + s(1) && back(look) => return None,
+            Some(look) if look <= first + s(1) => last = look,
+            other => return Some(format!("due at {due} ms, asked for at {first} ms, called at {other:?}")),
+        }
+        wait = ms(plan.config.cooldown.verify_every);
     }
 }
 
