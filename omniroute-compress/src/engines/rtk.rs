@@ -103,6 +103,8 @@ impl CompressionEngine for Rtk {
         for (name, count) in ran.techniques {
             out = out.technique(name, count);
         }
+        let unseen = hidden(&out.text);
+        out = out.technique("rtk-hidden-characters", unseen);
         out.dropped.bytes = text.len().saturating_sub(out.text.len()) as u64;
         out.dropped.lines = ran.folded + ran.omitted.iter().map(|(_, n)| n).sum::<u64>();
         if !kept.is_empty() {
@@ -111,6 +113,19 @@ impl CompressionEngine for Rtk {
         }
         Ok(Edit::Replace(out))
     }
+}
+
+/// Characters that nobody sees: zero-width ones, those that turn the direction, tags. They stay where they are; who reads
+/// the receipt learns of them.
+fn hidden(text: &str) -> u32 {
+    if text.is_ascii() {
+        return 0;
+    }
+    let unseen = |c: &char| {
+        matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}')
+    };
+    u32::try_from(text.chars().filter(unseen).count()).unwrap_or(u32::MAX)
 }
 
 /// What is known about a result.
@@ -123,5 +138,22 @@ pub(super) fn input<'v>(view: &SegmentView<'v, '_>) -> run::Input<'v> {
         argv: call.and_then(|c| c.argv.as_deref()),
         exit_code: view.this().exit_code(),
         class: class::of(view),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hidden;
+
+    #[test]
+    fn what_nobody_sees_is_counted() {
+        for (text, count) in [
+            ("plain\tlines\n", 0),
+            ("visible: \u{e9} \u{4e2d} \u{1f600}", 0),
+            ("a\u{200b}b \u{202e}c\u{2066} \u{feff}", 4),
+            ("\u{e006e}\u{e006f}", 2),
+        ] {
+            assert_eq!(hidden(text), count, "{text:?}");
+        }
     }
 }

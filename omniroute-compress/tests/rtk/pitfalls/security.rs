@@ -177,5 +177,8 @@ fn pitfall_43_what_cannot_be_seen_stays() {
         assert!(sent.text.len() < text.len(), "{command}: {:?}", sent.skips);
         sent.keeps(&[&hidden, "sh\u{200b}op", "\u{202e}shop"]);
         sent.keeps(counts);
+        assert!(sent.done.contains(&"rtk-hidden-characters"), "{command}: {:?}", sent.done);
+        let seen = super::rtk(&text.replace(&hidden, "").replace(['\u{200b}', '\u{202e}'], ""), command);
+        assert!(!seen.done.contains(&"rtk-hidden-characters"), "{command}");
     }
 }
