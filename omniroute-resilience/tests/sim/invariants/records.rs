@@ -66,7 +66,9 @@ impl Watch {
                 }
                 if let Cause::Failure(_, _, blame) = cause {
                     let alive = (400..500).contains(&blame.status) && blame.status != 408;
-                    if (alive || blame.status == 529) && up && old.state < 2 {
+                    let refusal = alive || blame.status == 529;
+                    // Its step may bring what waited for the store: failures that do count.
+                    if refusal && up && old.state < 2 && !self.paid(Who::Breaker(who)) {
                         self.broke("I-11", fact.at, say("a refusal counted"));
                     }
                     if blame.local && up && !self.paid(Who::Breaker(who)) {
