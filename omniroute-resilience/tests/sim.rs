@@ -177,6 +177,26 @@ fn twin_layer_1_late_success() {
 }
 
 #[test]
+fn twin_layer_1_refusals_that_count() {
+    caught_step("I-11", &["S-04", "S-22"], twins::CountedRefusal);
+}
+
+#[test]
+fn twin_layer_1_our_own_failures_that_count() {
+    caught_step("I-12", &["S-10", "S-22"], twins::CountedSelf);
+}
+
+#[test]
+fn twin_layer_1_open_for_a_day() {
+    caught_step("I-3", &["S-02"], twins::OpenForADay);
+}
+
+#[test]
+fn twin_layer_2_ended_at_once() {
+    caught_step("terminal", &["S-12", "S-22"], twins::EndedAtOnce);
+}
+
+#[test]
 fn twin_layer_2_shortened_until() {
     caught_step("I-6", &["X-01"], twins::ShortenedUntil);
 }

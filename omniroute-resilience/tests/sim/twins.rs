@@ -42,6 +42,71 @@ impl Steps for LateSuccess {
     }
 }
 
+/// Layer 1: what the provider refuses counts like what it cannot do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountedRefusal;
+
+impl Steps for CountedRefusal {
+    fn breaker_report(&self, b: &mut Breaker, report: &Report, now: i64, rules: &breaker::Rules, rng: &Rng) {
+        b.report(&counted(report, Verdict::Alive), now, rules, rng);
+    }
+}
+
+/// Layer 1: what we did ourselves counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountedSelf;
+
+impl Steps for CountedSelf {
+    fn breaker_report(&self, b: &mut Breaker, report: &Report, now: i64, rules: &breaker::Rules, rng: &Rng) {
+        b.report(&counted(report, Verdict::Neutral), now, rules, rng);
+    }
+}
+
+fn counted(report: &Report, verdict: Verdict) -> Report {
+    let mut report = report.clone();
+    if report.verdict == verdict {
+        report.verdict = Verdict::ProviderFailure;
+    }
+    report
+}
+
+/// Layer 1: a breaker that opens stays so for a day.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenForADay;
+
+impl Steps for OpenForADay {
+    fn breaker_report(&self, b: &mut Breaker, report: &Report, now: i64, rules: &breaker::Rules, rng: &Rng) {
+        let shut = b.state == State::Open;
+        b.report(report, now, rules, rng);
+        if !shut && b.state == State::Open {
+            b.open_until += 86_400_000;
+        }
+    }
+}
+
+/// Layer 2: the first hint that an account is over ends it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndedAtOnce;
+
+impl Steps for EndedAtOnce {
+    fn fail(
+        &self,
+        c: &mut Connection,
+        hit: Hit,
+        fresh: bool,
+        now: i64,
+        rules: &connection::Rules,
+        rng: &Rng,
+    ) {
+        let hit = match hit {
+            Hit::Rest(_, connection::Reason::Forbidden) => Hit::End(connection::Terminal::Banned),
+            hit => hit,
+        };
+        let credential = c.credential;
+        c.fail(hit, fresh, credential, now, rules, rng);
+    }
+}
+
 /// Layer 2: the last word wins, also when it is shorter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShortenedUntil;
