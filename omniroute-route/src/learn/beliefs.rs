@@ -126,6 +126,8 @@ impl Learner {
                 let fresh = Cell::new([prior.fit; 7], prior.known);
                 let cell = self.cells.get(offering).unwrap_or(&fresh).aged(now.0, &self.params);
                 let known = prior.known || cell.weight >= self.params.newcomer_until;
+                // Whoever was judged often enough counts as if it had been known all along; hope would go in circles.
+                let prior = Prior { known: true, ..prior };
                 known.then(|| cell.mean(class, prior, HOPE, &self.params).0)
             })
             .collect();

@@ -51,9 +51,9 @@ pub(crate) fn overrated(policy: Box<dyn Policy>, seed: u64) -> f64 {
     if watched.after == 0 { 0.0 } else { watched.to_it as f64 / watched.after as f64 }
 }
 
-/// The share of requests that try something out may be the rate, the start of the budget, and what newcomers take.
-pub(crate) fn within_budget(week: &Week, rate: f64, newcomers: f64) -> bool {
-    (week.explored as f64) <= (rate + newcomers) * week.requests + 100.0 * rate
+/// Trials are the rate, the start of the budget, and what newcomers may owe it at most.
+pub(crate) fn within_budget(week: &Week, rate: f64) -> bool {
+    (week.explored as f64) <= rate * week.requests + 100.0 * rate + 101.0
 }
 
 const BAD: usize = 3;

@@ -43,7 +43,8 @@ fn the_reference_draws() {
 
 /// Four digits.
 const EXACT: f64 = 5e-4;
-/// @NEAR@
+/// Where draws meet the budget and the newcomers, the reference takes another path; the decision about learning says which
+/// readings were tried.
 const NEAR: f64 = 6e-3;
 
 fn compare(name: &str, make: impl Fn() -> Box<dyn Policy>, expected: [f64; 6], tolerance: f64) {
@@ -120,11 +121,11 @@ fn trials_stay_within_their_budget() {
     for (number, seed) in [(1, 1), (3, 2), (8, 3)] {
         let week = run(scenario(number), &mut full(0.05), seed, 0.30);
         assert!(week.explored > 0, "S{number} tries nothing out");
-        assert!(within_budget(&week, 0.05, 0.05), "S{number}: {} of {}", week.explored, week.requests);
+        assert!(within_budget(&week, 0.05), "S{number}: {} of {}", week.explored, week.requests);
     }
     let unbounded = Parts { trials: Trials::Drawn, ..Parts::full(0.05) };
     let week = run(scenario(1), &mut Learning::new(unbounded), 1, 0.30);
-    assert!(!within_budget(&week, 0.05, 0.05), "the check has to notice: {}", week.explored);
+    assert!(!within_budget(&week, 0.05), "the check has to notice: {}", week.explored);
     let none = run(scenario(1), &mut full(0.0), 1, 0.30);
     assert_eq!(none.explored, 0);
 }

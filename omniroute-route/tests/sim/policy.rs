@@ -93,7 +93,8 @@ pub(crate) struct RoundRobin(usize);
 
 impl Policy for RoundRobin {
     fn order(&mut self, scenario: &Scenario, request: &Request<'_>) -> Vec<usize> {
-        let (counter, arms) = (self.0, scenario.arms.len());
+        let arms = (0..scenario.arms.len()).filter(|arm| scenario.exists(*arm, request.t)).count();
+        let counter = self.0;
         self.0 += 1;
         let mut order = request.eligible.to_vec();
         order.sort_by_key(|arm| (arm + arms - counter % arms) % arms);
@@ -274,7 +275,7 @@ impl Policy for Learning {
             fit: scenario.arms[arm].fit[request.class],
             known: self.knows(scenario, arm),
         };
-        let offers = existing.iter().map(|arm| (&*self.keys[*arm], prior(*arm)));
+        let offers = request.eligible.iter().map(|arm| (&*self.keys[*arm], prior(*arm)));
         let hope = self.learner.upper_quartile(request.class, offers, now);
         let draws = matches!(self.parts.trials, Trials::Drawn | Trials::Budget(_));
         let mut greedy = [f64::NEG_INFINITY; 9];
