@@ -166,7 +166,7 @@ fn goldens() {
 
 fn table(title: &str, seeds: &Seeds, reference: bool) {
     println!("## {title}: {} to {}\n", seeds.start(), seeds.end());
-    let of = if reference { "; in brackets what the reference has" } else { "" };
+    let of = if reference { "; in brackets what the reference has over seeds 1 to 20" } else { "" };
     println!(
         "Mean regret of a week{of}. S1 is a quiet week of 14000 requests, S2 a busy one of 42000 with outages, in S3 a \
          better model comes, in S4 prices change, in S5 allowances are short, in S6 a model becomes worse and nobody says \
