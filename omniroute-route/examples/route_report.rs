@@ -94,7 +94,7 @@ fn main() {
         JUDGED * 100.0
     );
     println!(
-        "Made on {date} ({machine}) with `make route-report`, which is\n\n```sh\ncargo run --release -p omniroute-route \
+        "Made on {date} ({machine}) with `make route-report SEEDS=\"{first} {last} {fresh_first} {fresh_last}\"`, which is\n\n```sh\ncargo run --release -p omniroute-route \
          --example route_report -- {first} {last} {fresh_first} {fresh_last}\n```\n"
     );
     goldens();
