@@ -26,7 +26,7 @@ help:
 	@echo "make resilience-report  the fault scripts of the simulator on every store, full number"
 	@echo "make examples    small programs that route requests to played vendors"
 	@echo "make wire-report every check of the wires over every recorded exchange, by vendor"
-	@echo "make route-report what the learning policy gains in the simulator"
+	@echo "make route-report what the learning policy gains in the simulator; ten minutes (SEEDS=\"1 4 201 204\" takes two)"
 	@echo "make tokens-exact exact token counts against the reference, over every recorded text"
 	@echo "make python, make node  the package of one language, with its tests and the frameworks it adapts to"
 	@echo "make dist        wheels and npm tarballs, and a proof that they install and work offline"
@@ -92,7 +92,8 @@ resilience-report:
 	$(CARGO) run --release -q $(SHARED) --example resilience_report -- --rows target/resilience-rows.tsv --out docs/src/resilience-report.md
 
 route-report:
-	$(CARGO) run --release -q -p omniroute-route --example route_report 1 20
+	$(CARGO) run --release -q -p omniroute-route --example route_report -- $(or $(SEEDS),1 20 201 220) "$(shell date +%F)" "$(shell uname -sm), $(shell nproc) cores" > docs/src/route-report.md.new
+	mv docs/src/route-report.md.new docs/src/route-report.md
 
 # Needs the recorded exchanges.
 wire-report:

@@ -105,12 +105,13 @@ impl Learned {
     }
 
     pub(crate) fn save(&self) -> Vec<u8> {
-        self.state().learner.save()
+        let state = self.state();
+        state.learner.save(&state.bucket)
     }
 
     pub(crate) fn load(&self, bytes: &[u8]) -> Result<(), StateError> {
-        let learner = Learner::load(self.params, bytes)?;
-        self.state().learner = learner;
+        let (learner, bucket) = Learner::load(self.params, bytes)?;
+        *self.state() = State { learner, bucket };
         Ok(())
     }
 

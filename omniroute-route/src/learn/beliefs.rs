@@ -7,7 +7,7 @@ use omniroute_core::UnixMs;
 use omniroute_core::route::StateError;
 use serde::{Deserialize, Serialize};
 
-use super::params::Params;
+use super::params::{Bucket, Params};
 
 const VERSION: u32 = 1;
 const HOUR: f64 = 3_600_000.0;
@@ -126,6 +126,8 @@ impl Learner {
                 let fresh = Cell::new([prior.fit; 7], prior.known);
                 let cell = self.cells.get(offering).unwrap_or(&fresh).aged(now.0, &self.params);
                 let known = prior.known || cell.weight >= self.params.newcomer_until;
+                // Whoever was judged often enough counts as if it had been known all along; hope would go in circles.
+                let prior = Prior { known: true, ..prior };
                 known.then(|| cell.mean(class, prior, HOPE, &self.params).0)
             })
             .collect();
@@ -169,17 +171,17 @@ impl Learner {
         *cell = aged;
     }
 
-    /// Everything learned, as JSON with a version. No text of requests.
-    pub fn save(&self) -> Vec<u8> {
+    /// Everything learned and the trials that may still be made, as JSON with a version. No text of requests.
+    pub fn save(&self, bucket: &Bucket) -> Vec<u8> {
         let cells = self.cells.iter().map(|(key, cell)| (key.to_string(), *cell)).collect();
-        serde_json::to_vec(&Saved { version: VERSION, cells }).unwrap_or_default()
+        serde_json::to_vec(&Saved { version: VERSION, cells, trials: Some(*bucket) }).unwrap_or_default()
     }
 
-    /// Takes back what [`Learner::save`] gave.
+    /// Takes back what [`Learner::save`] gave. A state without a budget of trials gets a new one.
     ///
     /// # Errors
     /// Another version, or bytes that are no saved state.
-    pub fn load(params: Params, bytes: &[u8]) -> Result<Learner, StateError> {
+    pub fn load(params: Params, bytes: &[u8]) -> Result<(Learner, Bucket), StateError> {
         let corrupt = |error: serde_json::Error| StateError::Corrupt(error.to_string());
         let version: VersionOnly = serde_json::from_slice(bytes).map_err(corrupt)?;
         if version.version != VERSION {
@@ -190,8 +192,9 @@ impl Learner {
         if let Some((key, _)) = odd {
             return Err(StateError::Corrupt(format!("the numbers of {key:?} are out of range")));
         }
+        let bucket = saved.trials.map_or_else(|| Bucket::new(&params), |bucket| bucket.within(&params));
         let cells = saved.cells.into_iter().map(|(key, cell)| (key.into(), cell)).collect();
-        Ok(Learner { params, cells })
+        Ok((Learner { params, cells }, bucket))
     }
 
     fn hope(&self, class: usize, now: UnixMs) -> f64 {
@@ -221,6 +224,8 @@ impl Cell {
 struct Saved {
     version: u32,
     cells: BTreeMap<String, Cell>,
+    #[serde(default)]
+    trials: Option<Bucket>,
 }
 
 #[derive(Deserialize)]
@@ -312,10 +317,19 @@ mod tests {
         let mut learner = learner();
         known(&mut learner, "a/m", 0.7);
         learner.judge("b/n", 1, (0.25, 0.5), None, UnixMs(77));
-        let bytes = learner.save();
-        let again = Learner::load(learner.params, &bytes).unwrap();
+        let mut bucket = Bucket::new(&Params { rate: 0.1, ..learner.params });
+        bucket.spend();
+        let params = Params { rate: 0.1, ..learner.params };
+        let bytes = learner.save(&bucket);
+        let (again, left) = Learner::load(params, &bytes).unwrap();
         assert_eq!(again.cells, learner.cells);
-        assert_eq!(again.save(), bytes);
+        assert_eq!((left, again.save(&left)), (bucket, bytes.clone()));
+        let before = br#"{"version":1,"cells":{}}"#;
+        assert_eq!(
+            Learner::load(params, before).unwrap().1,
+            Bucket::new(&params),
+            "a state without a budget"
+        );
         let params = learner.params;
         assert_eq!(
             Learner::load(params, br#"{"version":9,"cells":[]}"#).unwrap_err(),

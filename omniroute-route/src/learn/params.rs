@@ -1,6 +1,7 @@
 //! The numbers of the learning policy, the budget of trials, and the price of haste.
 
 use omniroute_core::route::Mode;
+use serde::{Deserialize, Serialize};
 
 /// The numbers of the policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,7 +80,8 @@ impl Params {
 }
 
 /// Trials that may be made: filled a little by each request, emptied by each trial.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Bucket {
     tokens: f64,
 }
@@ -88,6 +90,11 @@ impl Bucket {
     /// Filled with what a hundred requests give.
     pub fn new(params: &Params) -> Bucket {
         Bucket { tokens: 100.0 * params.rate }
+    }
+
+    /// The same under other numbers: never more than five hundred requests give, and no deeper in debt than can be.
+    pub(super) fn within(self, params: &Params) -> Bucket {
+        Bucket { tokens: self.tokens.clamp(-101.0, 500.0 * params.rate) }
     }
 
     /// Whether a trial may be made.

@@ -5,6 +5,7 @@ use crate::world::{DAY, Event, HOUR, Scenario, scenario, u};
 pub(crate) fn random_world(seed: u64) -> Scenario {
     let mut world = scenario(1);
     (world.name, world.per_day) = ("S7 random worlds", 1_500 + (4_500.0 * u(seed, &[205])) as u64);
+    world.requests = world.per_day * 7;
     for a in 0..world.arms.len() {
         let n = a as u64;
         let shift = 0.16 * (u(seed, &[200, n]) - 0.5);

@@ -45,7 +45,21 @@ pub(crate) struct Scenario {
     pub(crate) arms: Vec<Arm>,
     pub(crate) windows: [Vec<Window>; 3],
     pub(crate) events: Vec<Event>,
+    pub(crate) requests: u64,
+    /// One conversation that grows; whoever answered last has its beginning in a cache.
+    pub(crate) session: bool,
+    /// Who answered last, and how much of the next request it has seen.
+    pub(crate) warm: Option<(usize, f64)>,
+    /// Tokens of the conversation so far.
+    pub(crate) prefix: f64,
 }
+
+/// Price of what is read from a cache.
+const CACHED: f64 = 0.1;
+/// Tokens of a session at its start, and after its client has summed it up.
+const SESSION_START: f64 = 20_000.0;
+/// Tokens at which the client sums it up.
+const SESSION_FULL: f64 = 150_000.0;
 
 pub(crate) fn u(seed: u64, fields: &[u64]) -> f64 {
     unit(hash(seed, fields))
@@ -60,7 +74,7 @@ pub(crate) fn normal(seed: u64, fields: &[u64]) -> f64 {
     libm::sqrt(-2.0 * libm::log(1.0 - with(101))) * libm::cos(2.0 * std::f64::consts::PI * with(102))
 }
 
-pub(crate) fn class_of(seed: u64, i: u64) -> usize {
+fn class_of(seed: u64, i: u64) -> usize {
     let x = u(seed, &[1, i]);
     let mut sum = 0.0;
     for (class, share) in [0.40, 0.10, 0.10, 0.12, 0.13, 0.08, 0.07].into_iter().enumerate() {
@@ -72,7 +86,7 @@ pub(crate) fn class_of(seed: u64, i: u64) -> usize {
     6
 }
 
-pub(crate) fn tokens(seed: u64, i: u64) -> (f64, f64) {
+fn tokens(seed: u64, i: u64) -> (f64, f64) {
     let input = libm::exp(libm::log(4_000.0) + 0.8 * normal(seed, &[2, i]));
     let output = libm::exp(libm::log(700.0) + 0.6 * normal(seed, &[3, i]));
     (input.clamp(200.0, 100_000.0), output.clamp(20.0, 8_000.0))
@@ -112,7 +126,9 @@ impl Scenario {
                 times *= by;
             }
         }
-        times * (input * price_in + output * price_out) / 1e6
+        let cached =
+            self.warm.map_or(0.0, |(warm, tokens)| if warm == arm { tokens.min(input) } else { 0.0 });
+        times * ((input - (1.0 - CACHED) * cached) * price_in + output * price_out) / 1e6
     }
 
     pub(crate) fn q(&self, arm: usize, class: usize, t: f64) -> f64 {
@@ -130,6 +146,26 @@ impl Scenario {
 
     pub(crate) fn seconds(&self, arm: usize, output: f64) -> f64 {
         self.arms[arm].ttft + output / self.arms[arm].speed
+    }
+
+    /// Class and tokens of a request.
+    pub(crate) fn request(&self, seed: u64, i: u64) -> (usize, (f64, f64)) {
+        let (class, (input, output)) = (class_of(seed, i), tokens(seed, i));
+        if !self.session {
+            return (class, (input, output));
+        }
+        // What is added in a turn is a quarter of what a request of its own would be; all of it is coding.
+        (if class == 3 || class == 4 { class } else { 0 }, (self.prefix + input / 4.0, output))
+    }
+
+    /// A session after an answer.
+    pub(crate) fn answered(&mut self, arm: usize, (input, output): (f64, f64)) {
+        if self.session {
+            (self.prefix, self.warm) = (input + output, Some((arm, input + output)));
+            if self.prefix > SESSION_FULL {
+                (self.prefix, self.warm) = (SESSION_START, Some((arm, 0.0)));
+            }
+        }
     }
 
     /// Brings the windows to a time.
@@ -254,13 +290,16 @@ pub(crate) fn scenario(number: usize) -> Scenario {
         }],
         _ => Vec::new(),
     };
-    let (name, per_day) = match number {
+    let (name, per_day): (_, u64) = match number {
         1 => ("S1 quiet", 2_000),
         2 => ("S2 busy with outages", 6_000),
         3 => ("S3 better model appears", 2_000),
         4 => ("S4 price change", 2_000),
         5 => ("S5 quota resets", 3_000),
-        _ => ("S6 silent regression", 2_000),
+        6 => ("S6 silent regression", 2_000),
+        _ => ("S8 one session", 1_440),
     };
-    Scenario { name, per_day, arms, windows, events }
+    let session = number == 8;
+    let requests = if session { 300 } else { per_day * 7 };
+    Scenario { name, per_day, arms, windows, events, requests, session, warm: None, prefix: SESSION_START }
 }
