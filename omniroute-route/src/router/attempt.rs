@@ -108,6 +108,8 @@ impl Job {
                 format!("nobody answers for connection {} of {}", target.connection, target.provider);
             return Err(Failure::local(FailureKind::Unauthorized, "no_provider", message));
         };
+        let handed = self.handed(request, &target, errand.role);
+        let request = handed.as_ref().unwrap_or(request);
         let streamed = request.head().stream;
         let (limit, request_over) = self.limit(env.clock.now().mono);
         let late = || self.late(request_over);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use futures::channel::oneshot;
 use omniroute_core::route::{
-    DropReason, Plan, Reason, RequestFacts, RouteError, RouteErrorKind, RouteOptions, SessionFacts,
+    DropReason, Plan, Reason, Relay, RequestFacts, RouteError, RouteErrorKind, RouteOptions, SessionFacts,
 };
 use omniroute_core::{ChatRequest, Moment};
 use omniroute_resilience::Budget;
@@ -15,6 +15,7 @@ use super::attempt::{Answer, AnswerBody};
 use super::error::ChatError;
 use super::job::{Errand, Job};
 use super::look::{Seen, look, look_again};
+use super::relay::{Relaying, account};
 use super::slot::Slot;
 use super::{ChatOptions, ChatReply, Inner, ReplyBody, Router};
 use crate::attempts::Ending;
@@ -28,16 +29,16 @@ const DEPTH: usize = 64;
 const HEAVY: usize = 64 << 10;
 
 /// A decision, and the error that stands behind it if it was made although everybody rests.
-struct Decided {
-    decision: Decision,
+pub(super) struct Decided {
+    pub(super) decision: Decision,
     resting: Option<RouteError>,
 }
 
 /// What is known before a plan is made.
-struct Known {
-    facts: RequestFacts,
-    session: Option<SessionFacts>,
-    tool_tail: bool,
+pub(super) struct Known {
+    pub(super) facts: RequestFacts,
+    pub(super) session: Option<SessionFacts>,
+    pub(super) tool_tail: bool,
 }
 
 impl Router {
@@ -85,6 +86,11 @@ impl Inner {
         let told = |error: Box<ChatError>| error.with(&receipt);
         let mut known = self.known(&request, options, began, true).map_err(told)?;
         self.find_pin(&request, &mut known).await;
+        let relay = slot.handover.clone().filter(|_| request.session().is_some()).map(|settings| Relaying {
+            settings,
+            history: self.history(&request),
+            last: known.session.as_ref().and_then(|session| session.last.as_ref()).map(account),
+        });
         if let Some(compressor) = self.compressor.clone() {
             // A request that nobody can serve, however short, is not worth compressing.
             match self.plan(&slot, &known, &route, began, seed, false) {
@@ -124,14 +130,20 @@ impl Inner {
             began,
             deadline: slot.execution.deadline.map(|time| began.mono.after(time)),
             explored: explored.map(|pick| pick.candidate),
+            relay,
             slot,
         };
         let answered = match decision.plan {
             Plan::Sequence(sequence) => {
-                if sequence.relay.is_some() {
-                    // Nobody writes summaries for another account yet: the client's own history has to do.
-                    receipt.note("no_handover");
-                }
+                let side = match (sequence.relay, sequence.picks.first()) {
+                    // A strategy of the host's own asks for what only `context-relay` has settings for.
+                    (Some(_), _) if job.relay.is_none() => {
+                        receipt.note("no_handover");
+                        None
+                    }
+                    (Some(Relay::Prepare), Some(first)) => job.prepare(&request, first.candidate),
+                    _ => None,
+                };
                 let picks: Vec<u32> = sequence.picks.iter().map(|pick| pick.candidate).collect();
                 let errand = Errand {
                     role: Role::Answer,
@@ -139,7 +151,12 @@ impl Inner {
                     patient: job.slot.planner.strategy().traits().patient,
                     text: false,
                 };
-                job.run(&request, &picks, &errand).await.map_err(|ending| ended(*ending, resting))
+                let answer = job.run(&request, &picks, &errand);
+                let answered = match side {
+                    Some(side) => job.beside(answer, side).await,
+                    None => answer.await,
+                };
+                answered.map_err(|ending| ended(*ending, resting))
             }
             Plan::Panel { members, judge, quorum, grace, limit } => {
                 let panel = super::panel::Panel { members, judge, quorum, grace, limit };
@@ -221,7 +238,7 @@ impl Inner {
         tool_tail: bool,
     ) -> SessionFacts {
         let mut facts = SessionFacts::new(id.clone());
-        (facts.last, facts.turns) = self.memory.session(request.principal(), id, now.wall);
+        (facts.last, facts.turns, facts.relay_ready) = self.memory.session(request.principal(), id, now.wall);
         facts.pin = facts.last.as_ref().map(|last| (last.provider.clone(), last.connection.clone()));
         facts.tool_result_tail = tool_tail;
         facts
@@ -242,7 +259,7 @@ impl Inner {
         self.resilience.config().affinity.ttl.as_ms() > 0
     }
 
-    fn plan(
+    pub(super) fn plan(
         &self,
         slot: &Slot,
         known: &Known,

@@ -11,6 +11,7 @@ use omniroute_resilience::{AdmitContext, AllUnhealthy, Budget, Handle};
 
 use super::Inner;
 use super::attempt::Answer;
+use super::relay::Relaying;
 use super::slot::{Slot, reason};
 use crate::attempts::{Allowance, Attempts, Ending, Next, PickId, Spot};
 use crate::explain::ToldDrop;
@@ -36,6 +37,8 @@ pub(super) struct Job {
     pub(super) deadline: Option<Mono>,
     /// The candidate that is tried to learn about it.
     pub(super) explored: Option<u32>,
+    /// How its session is handed over; none: it is not.
+    pub(super) relay: Option<Relaying>,
 }
 
 /// What one list is for.

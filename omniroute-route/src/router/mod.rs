@@ -5,11 +5,13 @@ mod books;
 mod build;
 mod chat;
 mod error;
+mod handover;
 mod job;
 mod look;
 mod memory;
 mod panel;
 mod quota;
+mod relay;
 mod reply;
 mod slot;
 mod stages;
@@ -302,11 +304,12 @@ impl Inner {
             slots.version
         };
         let mut execution = self.execution;
-        let mut left_out = 0;
+        let (mut left_out, mut handover) = (0, None);
         let (name, pool, planner) = match route {
             Route::Combo(name) => {
                 let combo = self.combos.get(name).expect("resolving found the combo");
                 execution = combo.execution;
+                handover.clone_from(&combo.handover);
                 let name: Arc<str> = format!("combo {name:?}").into();
                 let planner =
                     Planner::new(name.clone(), combo.strategy.clone()).with_accounts(combo.accounts.clone());
@@ -336,6 +339,6 @@ impl Inner {
             .zip(handles)
             .map(|(entry, handle)| handle.filter(|_| answered(entry)))
             .collect();
-        Slot { name, pool, planner, handles, caps, execution, left_out }
+        Slot { name, pool, planner, handles, caps, execution, handover, left_out }
     }
 }

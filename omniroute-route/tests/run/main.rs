@@ -5,6 +5,7 @@
 mod executors;
 mod many;
 mod memory;
+mod relay;
 mod script;
 mod settings;
 mod streams;
