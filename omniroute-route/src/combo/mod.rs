@@ -361,7 +361,7 @@ mod tests {
                 "combo.gpt-4o.step[1].accounts has \"acct-7\", which openai has not; it is ignored",
             ]
         );
-        let execution = combos.get("gpt-4o").unwrap().execution;
+        let execution = combos.get("gpt-4o").unwrap().execution.clone();
         assert_eq!((execution.max_attempts, execution.deadline), (8, Some(Duration::from_secs(600))));
     }
 

@@ -2,11 +2,12 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::{Either, select};
-use omniroute_core::hub::{Assembler, Event, StreamItem, WriteContext, replay};
+use omniroute_core::hub::{Assembler, Delta, Event, StreamItem, WriteContext, replay};
 use omniroute_core::wire::{ToolNames, Wire};
 use omniroute_core::{
     CallContext, ChatBody, ChatRequest, Clock, Doc, EventStream, Failure, FailureKind, Mono, Permit, Phase,
@@ -21,6 +22,10 @@ use crate::receipt::Role;
 
 /// Events that are held back at most before a stream is given away.
 const EVENTS: usize = 64;
+/// Characters that a stream is held back for where that is asked for.
+const HELD: usize = 200;
+/// How long it is held back for them.
+const HOLD: Duration = Duration::from_secs(2);
 /// Bytes that are held back at most.
 const BYTES: usize = 256 << 10;
 
@@ -151,7 +156,8 @@ impl Job {
                     return Err(untold(&self.client.cannot("write streams")));
                 }
                 let passes = from == self.client && self.tool_tail && trusted(from);
-                let peeked = within(&*env.clock, limit, peek(&mut items, passes)).await;
+                let holds = self.slot.execution.strict_stream.then_some(&*env.clock);
+                let peeked = within(&*env.clock, limit, peek(&mut items, passes, holds)).await;
                 Ok(Ready::Stream { ready: peeked.ok_or_else(late)??, items, from })
             }
             _ => Err(Failure::local(
@@ -204,35 +210,60 @@ pub(super) async fn within<T>(clock: &dyn Clock, limit: Mono, work: impl Future<
     }
 }
 
-/// Holds back what comes until it is clear that it is an answer: content, or an end that is meant.
+/// Holds back what comes until it is clear that it is an answer: content, or an end that is meant. `holds`: content alone
+/// is not enough, some more of it has to be there, or a moment has to pass by this clock.
 ///
 /// # Errors
 /// If it is none. Nothing has reached the caller then.
-async fn peek(items: &mut EventStream, empty_passes: bool) -> Result<Vec<StreamItem>, Failure> {
+async fn peek(
+    items: &mut EventStream,
+    empty_passes: bool,
+    holds: Option<&dyn Clock>,
+) -> Result<Vec<StreamItem>, Failure> {
     let mut held: Vec<StreamItem> = Vec::new();
-    let (mut events, mut bytes) = (0, 0);
+    let (mut events, mut bytes, mut letters) = (0, 0, 0);
+    let mut until: Option<(&dyn Clock, Mono)> = None;
     loop {
-        let Some(item) = items.next().await else {
+        let next = match until {
+            None => items.next().await,
+            Some((clock, until)) => match within(clock, until, items.next()).await {
+                Some(next) => next,
+                None => return Ok(held),
+            },
+        };
+        let Some(item) = next else {
             let message = "the stream ended before the answer began";
             let mut failure = bad("truncated_stream", Scope::Model, message);
             failure.phase = Phase::BeforeFirstContent;
             return Err(failure);
         };
         let item = item?;
-        let mut commits = false;
+        let (mut commits, mut ends) = (false, false);
         for event in &item.events {
             match event {
-                Event::Error(error) if empty_passes && empty(error) => commits = true,
+                Event::Error(error) if empty_passes && empty(error) => ends = true,
                 Event::Error(error) => return Err(of_error(error, Phase::BeforeFirstContent)),
-                Event::Finish => commits = true,
-                event => commits |= meaningful(event),
+                Event::Finish => ends = true,
+                event => {
+                    if let Event::Delta { delta: Delta::Text(text), .. } = event {
+                        letters += text.chars().count();
+                    }
+                    commits |= meaningful(event);
+                }
             }
         }
         events += item.events.len();
         bytes += item.raw.len();
         held.push(item);
-        if commits || events > EVENTS || bytes > BYTES {
+        let enough = until.is_some() && letters >= HELD;
+        if ends || enough || events > EVENTS || bytes > BYTES {
             return Ok(held);
+        }
+        if commits && until.is_none() {
+            match holds.filter(|_| letters < HELD) {
+                Some(clock) => until = Some((clock, clock.now().mono.after(HOLD))),
+                None => return Ok(held),
+            }
         }
     }
 }

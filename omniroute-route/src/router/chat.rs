@@ -41,6 +41,16 @@ pub(super) struct Known {
     pub(super) tool_tail: bool,
 }
 
+impl Known {
+    /// The request has become shorter. What it is about has not changed.
+    fn shorter(&mut self, request: &ChatRequest) -> Result<(), Box<ChatError>> {
+        let facts = look_again(request).map_err(|error| ChatError::of_wire(&error))?;
+        let RequestFacts { class, tags, connection, .. } = mem::replace(&mut self.facts, facts);
+        (self.facts.class, self.facts.tags, self.facts.connection) = (class, tags, connection);
+        Ok(())
+    }
+}
+
 impl Router {
     /// Answers a request, whole or streamed as it says.
     ///
@@ -98,18 +108,24 @@ impl Inner {
                 _ => {}
             }
             let before = request.doc().bytes().clone();
-            request = self.compress(request, compressor, options, began, &receipt).await;
+            request = self.compress(request, compressor, options.profile.clone(), began, &receipt).await;
             if *request.doc().bytes() != before {
-                let facts = look_again(&request).map_err(|error| told(ChatError::of_wire(&error)))?;
-                let RequestFacts { class, tags, connection, .. } = mem::replace(&mut known.facts, facts);
-                (known.facts.class, known.facts.tags, known.facts.connection) = (class, tags, connection);
+                known.shorter(&request).map_err(told)?;
             }
         }
         receipt.with(|receipt| receipt.class = known.facts.class);
         let now = self.env.clock.now();
-        let Decided { decision, resting } = self
-            .plan(&slot, &known, &route, now, seed, true)
-            .map_err(|error| told(ChatError::of_route(&error)))?;
+        let mut decided = self.plan(&slot, &known, &route, now, seed, true);
+        let overflows = |error: &RouteError| error.kind == RouteErrorKind::ContextLengthExceeded;
+        if let Some(profile) = slot.execution.overflow_profile.as_deref()
+            && decided.as_ref().is_err_and(overflows)
+            && let Some(shorter) = self.squeezed(&request, profile, began, &receipt).await
+        {
+            request = shorter;
+            known.shorter(&request).map_err(told)?;
+            decided = self.plan(&slot, &known, &route, self.env.clock.now(), seed, true);
+        }
+        let Decided { decision, resting } = decided.map_err(|error| told(ChatError::of_route(&error)))?;
         if resting.is_some() {
             receipt.note("everybody_rests");
         }
@@ -273,6 +289,7 @@ impl Inner {
             desks.pop().unwrap_or_default()
         };
         slot.fill(&mut desk, &self.resilience, &self.stats, &self.quotas, now);
+        self.windows.fill(&slot.pool, &known.facts, now.wall, &mut desk.columns);
         let ask = Ask { request: &known.facts, session: known.session.as_ref(), options, now, seed };
         let planner = &slot.planner;
         let first = if real {
@@ -293,15 +310,30 @@ impl Inner {
         decided
     }
 
+    /// A request that is too long, compressed once more by a stronger plan; none: it did not become shorter.
+    pub(super) async fn squeezed(
+        &self,
+        request: &ChatRequest,
+        profile: &str,
+        now: Moment,
+        receipt: &Receipt,
+    ) -> Option<ChatRequest> {
+        let compressor = self.compressor.clone()?;
+        let profile = Some(profile.to_owned());
+        let shorter = self.compress(request.clone(), compressor, profile, now, receipt).await;
+        let shrank = shorter.doc().bytes().len() < request.doc().bytes().len();
+        receipt.note(if shrank { "compressed_harder" } else { "no_shorter" });
+        shrank.then_some(shorter)
+    }
+
     async fn compress(
         &self,
         mut request: ChatRequest,
         compressor: Arc<dyn omniroute_core::Compressor>,
-        options: &ChatOptions,
+        profile: Option<String>,
         now: Moment,
         receipt: &Receipt,
     ) -> ChatRequest {
-        let profile = options.profile.clone();
         let (request, told) = if request.doc().bytes().len() < HEAVY {
             let told = compressor.compress(&mut request, profile.as_deref(), now);
             (request, told)
@@ -321,7 +353,8 @@ impl Inner {
             }
         };
         receipt.with(|receipt| {
-            receipt.compressed = Some((told.tokens_before, told.tokens_after));
+            let before = receipt.compressed.map_or(told.tokens_before, |(before, _)| before);
+            receipt.compressed = Some((before, told.tokens_after));
         });
         request
     }

@@ -16,6 +16,7 @@ mod reply;
 mod slot;
 mod stages;
 mod stream;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
@@ -47,6 +48,7 @@ use crate::stats::Stats;
 use memory::Memory;
 use quota::Quotas;
 use slot::{Desk, Slot};
+use windows::Windows;
 
 /// Single models whose routes are kept.
 const MODELS: usize = 1_000;
@@ -79,6 +81,7 @@ pub(crate) struct Inner {
     desks: Mutex<Vec<Desk>>,
     stats: Stats,
     quotas: Quotas,
+    windows: Windows,
     memory: Memory,
     number: AtomicU64,
 }
@@ -303,12 +306,12 @@ impl Inner {
             slots.version += 1;
             slots.version
         };
-        let mut execution = self.execution;
+        let mut execution = self.execution.clone();
         let (mut left_out, mut handover) = (0, None);
         let (name, pool, planner) = match route {
             Route::Combo(name) => {
                 let combo = self.combos.get(name).expect("resolving found the combo");
-                execution = combo.execution;
+                execution.clone_from(&combo.execution);
                 handover.clone_from(&combo.handover);
                 let name: Arc<str> = format!("combo {name:?}").into();
                 let planner =

@@ -5,6 +5,7 @@
 mod executors;
 mod many;
 mod memory;
+mod overflow;
 mod relay;
 mod script;
 mod settings;
