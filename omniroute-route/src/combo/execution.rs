@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ReplyRules;
 use crate::attempts::ErrorMode;
 use crate::options::OptionReader;
 
@@ -10,6 +11,18 @@ use crate::options::OptionReader;
 const LEAST: Duration = Duration::from_secs(2);
 /// The plan for what is too long, if none is named.
 const STRONGER: &str = "aggressive";
+
+/// How long a stream is held back before it is given away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StrictStream {
+    /// Until its first content.
+    #[default]
+    No,
+    /// Until some more of it is there.
+    Start,
+    /// Until its end.
+    Full,
+}
 
 /// How attempts of a combo are made. Nothing here is decided by a strategy.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +46,10 @@ pub struct Execution {
     pub filtered_next: bool,
     /// A request that is too long is compressed by this plan, once; none: only larger windows are asked.
     pub overflow_profile: Option<Arc<str>>,
-    /// A stream is held back until more of it is there.
-    pub strict_stream: bool,
+    /// How long streams are held back.
+    pub strict_stream: StrictStream,
+    /// What an answer has to look like; none: any answer will do.
+    pub rules: Option<Arc<ReplyRules>>,
 }
 
 impl Default for Execution {
@@ -73,7 +88,9 @@ impl Execution {
                 [reader.word("error_mode", 0, &["last", "first", "aggregated"])],
             filtered_next: reader.word("on_filter", 0, &["stop", "next"]) == 1,
             overflow_profile: compresses.then(|| profile.unwrap_or(STRONGER).into()),
-            strict_stream: reader.flag("strict_stream", false),
+            strict_stream: [StrictStream::No, StrictStream::Start, StrictStream::Full]
+                [reader.flag_or_word("strict_stream", &["full"])],
+            rules: ReplyRules::read(reader),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod execution;
 mod handover;
+mod rules;
 mod step;
 
 use std::collections::BTreeMap;
@@ -13,8 +14,9 @@ use crate::directory::Directory;
 use crate::error::{ConfigCode, ConfigError};
 use crate::options::{OptionMap, OptionReader, OptionValue};
 use crate::registry::{StrategyEntry, strategy};
-pub use execution::Execution;
+pub use execution::{Execution, StrictStream};
 pub use handover::Handover;
+pub use rules::ReplyRules;
 pub use step::StepConfig;
 pub(crate) use step::split;
 

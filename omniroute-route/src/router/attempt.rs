@@ -16,8 +16,11 @@ use omniroute_core::{
 
 use super::books::Books;
 use super::job::{Errand, Job};
-use super::reply::{Checked, Lens, bad, check, check_built, meaningful, of_error, trusted, untold};
+use super::reply::{
+    Checked, Lens, bad, check, check_built, check_stream, meaningful, of_error, trusted, untold,
+};
 use super::stream::{ReplyStream, empty};
+use crate::combo::StrictStream;
 use crate::receipt::Role;
 
 /// Events that are held back at most before a stream is given away.
@@ -28,6 +31,8 @@ const HELD: usize = 200;
 const HOLD: Duration = Duration::from_secs(2);
 /// Bytes that are held back at most.
 const BYTES: usize = 256 << 10;
+/// The same for a stream that is held back to its end.
+const ALL: usize = 32 << 20;
 
 /// An answer of one target.
 #[derive(Debug)]
@@ -130,6 +135,7 @@ impl Job {
             self.receipt.note(note.code);
         }
         let context = self.write_context();
+        let execution = &self.slot.execution;
         let lens = Lens {
             client: self.client,
             context: &context,
@@ -137,6 +143,7 @@ impl Job {
             names: &names,
             text: errand.text,
             strict,
+            rules: execution.rules.as_deref().filter(|_| matches!(errand.role, Role::Answer | Role::Judge)),
         };
         let from = response.wire;
         match (response.body, streamed) {
@@ -155,8 +162,18 @@ impl Job {
                 if from != self.client && self.client.stream_writer(&context).is_none() {
                     return Err(untold(&self.client.cannot("write streams")));
                 }
+                if execution.strict_stream == StrictStream::Full {
+                    let ready = within(&*env.clock, limit, to_the_end(&mut items, from)).await;
+                    let (ready, reply) = ready.ok_or_else(late)??;
+                    check_stream(&reply, lens)?.into_iter().for_each(|note| self.receipt.note(note));
+                    let items = EventStream::new(futures::stream::empty());
+                    return Ok(Ready::Stream { ready, items, from });
+                }
+                if lens.rules.is_some() {
+                    self.receipt.note("rules_not_checked");
+                }
                 let passes = from == self.client && self.tool_tail && trusted(from);
-                let holds = self.slot.execution.strict_stream.then_some(&*env.clock);
+                let holds = (execution.strict_stream == StrictStream::Start).then_some(&*env.clock);
                 let peeked = within(&*env.clock, limit, peek(&mut items, passes, holds)).await;
                 Ok(Ready::Stream { ready: peeked.ok_or_else(late)??, items, from })
             }
@@ -266,6 +283,29 @@ async fn peek(
             }
         }
     }
+}
+
+/// Holds a stream back to its end.
+///
+/// # Errors
+/// If it has none, or is too large to be held.
+async fn to_the_end(
+    items: &mut EventStream,
+    from: Wire,
+) -> Result<(Vec<StreamItem>, omniroute_core::hub::Reply<'static>), Failure> {
+    let mut assembler = Assembler::new(from.id());
+    let (mut held, mut bytes) = (Vec::new(), 0);
+    while let Some(item) = items.next().await {
+        let item = item?;
+        bytes += item.raw.len();
+        if bytes > ALL {
+            return Err(bad("response_too_large", Scope::Model, "the answer is too large to be held back"));
+        }
+        item.events.iter().for_each(|event| assembler.push(event.clone()));
+        held.push(item);
+    }
+    let reply = assembler.finish().map_err(|error| of_error(&error, Phase::BodyComplete))?;
+    Ok((held, reply))
 }
 
 /// Reads a stream to its end although the whole answer was asked for.

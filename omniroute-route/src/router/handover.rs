@@ -242,6 +242,40 @@ mod tests {
     }
 
     #[test]
+    fn every_wire_has_a_place_between_instructions_and_conversation() {
+        for (wire, body) in [
+            (
+                wire::OPENAI_CHAT,
+                r#"{"messages":[{"role":"system","content":"SYSTEM"},{"role":"user","content":"hi"}]}"#,
+            ),
+            (
+                wire::ANTHROPIC,
+                r#"{"max_tokens":9,"system":"SYSTEM","messages":[{"role":"user","content":"hi"}]}"#,
+            ),
+            (wire::ANTHROPIC, r#"{"max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#),
+            (wire::OPENAI_RESPONSES, r#"{"instructions":"SYSTEM","input":"hi","previous_response_id":"r"}"#),
+            (wire::GEMINI, r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#),
+        ] {
+            let request = ChatRequest::parse(wire, body).unwrap();
+            let put = told(&request, "NOTE", true).unwrap();
+            let read = wire.read_request(put.doc()).unwrap().value;
+            let texts: Vec<(bool, String)> = read
+                .turns
+                .iter()
+                .map(|turn| (turn.is_system(), shown(turn).replace(&format!("{}: ", turn.role.as_str()), "")))
+                .collect();
+            let said: Vec<String> = texts.iter().map(|(_, text)| text.clone()).collect();
+            let all = said.join(" ");
+            assert!(
+                all == "SYSTEM NOTE hi" || (!body.contains("SYSTEM") && all == "NOTE hi"),
+                "{wire:?} {all}"
+            );
+            assert_eq!(texts.last(), Some(&(false, "hi".to_owned())), "{wire:?}");
+            assert!(read.param(Param::PreviousResponse).is_none(), "{wire:?}");
+        }
+    }
+
+    #[test]
     fn what_is_asked_has_the_last_messages_within_a_limit() {
         let turn = |n: usize| format!(r#"{{"role":"user","content":"turn-{n} {}"}}"#, "y".repeat(3_000));
         let turns: Vec<String> = (0..40).map(turn).collect();

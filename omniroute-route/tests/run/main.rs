@@ -7,6 +7,7 @@ mod many;
 mod memory;
 mod overflow;
 mod relay;
+mod rules;
 mod script;
 mod settings;
 mod streams;

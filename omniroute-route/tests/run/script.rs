@@ -359,6 +359,11 @@ impl Plan {
         self
     }
 
+    pub fn option(mut self, key: &str, value: OptionValue) -> Plan {
+        self.options.insert(key.to_owned(), value);
+        self
+    }
+
     pub fn steps(mut self, change: impl FnOnce(&mut Vec<StepConfig>)) -> Plan {
         change(&mut self.steps);
         self
