@@ -16,6 +16,10 @@ impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
         Bounded { most: most.max(1), next: 0, map: HashMap::new() }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
         self.map.get(key).map(|(_, value)| value)
     }

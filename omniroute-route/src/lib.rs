@@ -35,7 +35,7 @@ pub use auto::factors::{FACTORS, FactorInfo};
 pub use auto::weights::{Weights, mode};
 pub use auto_name::{AutoName, Filter, Price, auto_name, auto_names};
 pub use classify::{Clues, Points, Steady, classify, points};
-pub use combo::{Combo, ComboConfig, Combos, Execution, StepConfig};
+pub use combo::{Combo, ComboConfig, Combos, Execution, Handover, ReplyRules, StepConfig, StrictStream};
 pub use directory::{Connection, Directory, Listed};
 pub use error::{ConfigCode, ConfigError};
 pub use expand::{auto_pool, combo_pool, model_pool};

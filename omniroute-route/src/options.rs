@@ -149,6 +149,42 @@ impl<'a> OptionReader<'a> {
         if found.is_empty() { default.to_vec() } else { found }
     }
 
+    /// A list of texts, none of them empty.
+    pub fn texts(&mut self, key: &'static str) -> Vec<String> {
+        let Some(value) = self.value(key) else { return Vec::new() };
+        let OptionValue::List(items) = value else {
+            self.wrong(key, format!("is {}, it has to be a list", value.shown()));
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for item in items {
+            match item {
+                OptionValue::Text(text) if !text.is_empty() => found.push(text.clone()),
+                other => {
+                    self.wrong(key, format!("has {}, allowed are texts that are not empty", other.shown()));
+                }
+            }
+        }
+        found
+    }
+
+    /// Yes, no, or one of a few words: 0 for no, 1 for yes, then the word's position and two.
+    pub fn flag_or_word(&mut self, key: &'static str, words: &[&str]) -> usize {
+        match self.value(key) {
+            None | Some(OptionValue::Flag(false)) => 0,
+            Some(OptionValue::Flag(true)) => 1,
+            Some(other) => {
+                let text = if let OptionValue::Text(text) = other { text.as_str() } else { "" };
+                let position = words.iter().position(|word| *word == text);
+                if position.is_none() {
+                    let allowed = words.join(", ");
+                    self.wrong(key, format!("is {}, allowed is true, false or {allowed}", other.shown()));
+                }
+                position.map_or(0, |position| position + 2)
+            }
+        }
+    }
+
     /// Values by name.
     pub fn map(&mut self, key: &'static str) -> Option<&'a OptionMap> {
         match self.value(key) {

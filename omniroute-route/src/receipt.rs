@@ -81,6 +81,8 @@ pub enum Role {
     Judge,
     /// A step of a chain that is not the last.
     Stage,
+    /// What the session's next account will be told.
+    Summary,
 }
 
 /// One attempt. Times are milliseconds since the request came.

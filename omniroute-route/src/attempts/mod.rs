@@ -231,6 +231,18 @@ impl Attempts {
         }
     }
 
+    /// The attempt that runs has failed, and what the target will be sent has changed since: it may be tried once more.
+    pub fn corrected(&mut self, failure: Failure) {
+        let Some(id) = self.running.take() else { return };
+        if self.by_target[id] < self.allowance.per_target {
+            self.again = Some((id, u32::MAX));
+        } else {
+            let rule = consequence(&failure, self.allowance.filtered_next);
+            self.leave(id, &rule, &failure);
+        }
+        self.failed.push(Failed { id, failure });
+    }
+
     /// The attempt that runs has answered. Nothing else is tried.
     pub fn answered(&mut self) {
         self.running = None;

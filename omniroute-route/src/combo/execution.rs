@@ -1,15 +1,31 @@
 //! How attempts of a combo are made.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::ReplyRules;
 use crate::attempts::ErrorMode;
 use crate::options::OptionReader;
 
 /// Less time than this is no time: below a second no attempt starts.
 const LEAST: Duration = Duration::from_secs(2);
+/// The plan for what is too long, if none is named.
+const STRONGER: &str = "aggressive";
+
+/// How long a stream is held back before it is given away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StrictStream {
+    /// Until its first content.
+    #[default]
+    No,
+    /// Until some more of it is there.
+    Start,
+    /// Until its end.
+    Full,
+}
 
 /// How attempts of a combo are made. Nothing here is decided by a strategy.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Execution {
     /// Attempts at most; resilience's own numbers hold beside it.
@@ -28,6 +44,12 @@ pub struct Execution {
     pub error_mode: ErrorMode,
     /// A refusal of a content filter lets the next target try.
     pub filtered_next: bool,
+    /// A request that is too long is compressed by this plan, once; none: only larger windows are asked.
+    pub overflow_profile: Option<Arc<str>>,
+    /// How long streams are held back.
+    pub strict_stream: StrictStream,
+    /// What an answer has to look like; none: any answer will do.
+    pub rules: Option<Arc<ReplyRules>>,
 }
 
 impl Default for Execution {
@@ -49,6 +71,12 @@ impl Execution {
             let said = deadline.as_secs_f64();
             reader.wrong("deadline", format!("is {said}, allowed is 0, or {least} to 86400"));
         }
+        let compresses = reader.word("on_overflow", 0, &["next", "compress"]) == 1;
+        let profile = reader.text("overflow_profile");
+        if let Some(profile) = profile.filter(|_| !compresses) {
+            let rule = "which is only used with on_overflow = \"compress\"";
+            reader.wrong("overflow_profile", format!("is {profile:?}, {rule}"));
+        }
         Execution {
             max_attempts: reader.whole("max_attempts", 8, 1, 30),
             same_target_retries: reader.whole("same_target_retries", 1, 0, 5),
@@ -59,6 +87,10 @@ impl Execution {
             error_mode: [ErrorMode::Last, ErrorMode::First, ErrorMode::Aggregated]
                 [reader.word("error_mode", 0, &["last", "first", "aggregated"])],
             filtered_next: reader.word("on_filter", 0, &["stop", "next"]) == 1,
+            overflow_profile: compresses.then(|| profile.unwrap_or(STRONGER).into()),
+            strict_stream: [StrictStream::No, StrictStream::Start, StrictStream::Full]
+                [reader.flag_or_word("strict_stream", &["full"])],
+            rules: ReplyRules::read(reader),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Combos: named lists of steps with a strategy, checked when they are loaded and not at the first request.
 
 mod execution;
+mod handover;
+mod rules;
 mod step;
 
 use std::collections::BTreeMap;
@@ -12,7 +14,9 @@ use crate::directory::Directory;
 use crate::error::{ConfigCode, ConfigError};
 use crate::options::{OptionMap, OptionReader, OptionValue};
 use crate::registry::{StrategyEntry, strategy};
-pub use execution::Execution;
+pub use execution::{Execution, StrictStream};
+pub use handover::Handover;
+pub use rules::ReplyRules;
 pub use step::StepConfig;
 pub(crate) use step::split;
 
@@ -54,6 +58,8 @@ pub struct Combo {
     pub accounts: Option<Arc<dyn RoutingStrategy>>,
     /// How attempts are made.
     pub execution: Execution,
+    /// How a session is handed over; none: the strategy does not.
+    pub handover: Option<Handover>,
     /// The judge of a panel.
     pub judge: Option<Arc<str>>,
     pub(crate) steps: Vec<StepConfig>,
@@ -91,6 +97,11 @@ impl Combos {
                 }
                 Err(more) => errors.extend(more),
             }
+        }
+        for combo in &combos.combos {
+            let wrong =
+                |handover: &Handover| handover.check(&format!("combo.{}", combo.name), &combos, directory);
+            errors.extend(combo.handover.as_ref().and_then(wrong));
         }
         if errors.is_empty() {
             combos.nesting(&mut errors);
@@ -196,6 +207,12 @@ fn build(
         .map(|entry| (entry, (entry.build)(&mut reader)))
         .map_err(|error| errors.push(error))
         .ok();
+    let handover = match &built {
+        Some((entry, _)) if entry.id == "context-relay" => {
+            Some(Handover::read(&mut OptionReader::new(path, &config.options)))
+        }
+        _ => None,
+    };
     let judge = match (&built, config.options.get("judge")) {
         (Some((entry, _)), Some(OptionValue::Text(judge))) if entry.id == "fusion" => Some(judge.as_str()),
         (Some(_), Some(OptionValue::Text(_))) => {
@@ -237,6 +254,7 @@ fn build(
             entry,
             accounts,
             execution,
+            handover,
             judge: judge.map(Arc::from),
             steps: config.steps.clone(),
         }),
@@ -345,7 +363,7 @@ mod tests {
                 "combo.gpt-4o.step[1].accounts has \"acct-7\", which openai has not; it is ignored",
             ]
         );
-        let execution = combos.get("gpt-4o").unwrap().execution;
+        let execution = combos.get("gpt-4o").unwrap().execution.clone();
         assert_eq!((execution.max_attempts, execution.deadline), (8, Some(Duration::from_secs(600))));
     }
 

@@ -95,7 +95,7 @@ pub(super) fn has_tags(entry: &Entry, ask: Ask<'_>) -> bool {
 }
 
 /// Tokens of the window that a request needs.
-pub(super) fn required(request: &RequestFacts, most_output: Option<u64>) -> u64 {
+pub(crate) fn required(request: &RequestFacts, most_output: Option<u64>) -> u64 {
     let reserve = most_output.map_or(request.reserve(), |most| most.min(request.reserve()));
     with_margin(request.input_tokens).saturating_add(reserve)
 }

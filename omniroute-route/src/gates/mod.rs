@@ -7,6 +7,7 @@ use omniroute_core::Moment;
 use omniroute_core::route::{Columns, DropReason, Pool, RequestFacts, RouteOptions};
 
 use crate::cost::estimate;
+pub(crate) use candidate::required;
 use candidate::{behind, has_tags, permanent, temporary};
 
 /// What the gates found, kept between requests so that none of them has to ask for memory.

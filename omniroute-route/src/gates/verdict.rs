@@ -47,7 +47,16 @@ impl Gates {
                 return none(K::CapabilityMismatch, message);
             }
             if !left.is_empty() && left.iter().all(|reason| *reason == D::Context || reason.capability()) {
-                let largest = pool.windows().iter().max().copied().unwrap_or(0);
+                // A window of which answers said that it is smaller is not the one that is listed.
+                let listed = |index: &usize| columns.blocked[*index] != Some(D::Context);
+                let windows = (0..pool.len()).filter(listed).map(|index| pool.windows()[index]);
+                let largest = windows.max().unwrap_or(0);
+                if largest == 0 {
+                    let needed = required(ask.request, None);
+                    let message =
+                        format!("the request needs {needed} tokens, more than any window of {route} has");
+                    return none(K::ContextLengthExceeded, message);
+                }
                 let message = format!(
                     "the request needs {} tokens, the largest window of {route} has {largest}",
                     required(ask.request, None)

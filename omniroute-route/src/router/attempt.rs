@@ -2,11 +2,12 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::{Either, select};
-use omniroute_core::hub::{Assembler, Event, StreamItem, WriteContext, replay};
+use omniroute_core::hub::{Assembler, Delta, Event, StreamItem, WriteContext, replay};
 use omniroute_core::wire::{ToolNames, Wire};
 use omniroute_core::{
     CallContext, ChatBody, ChatRequest, Clock, Doc, EventStream, Failure, FailureKind, Mono, Permit, Phase,
@@ -15,14 +16,23 @@ use omniroute_core::{
 
 use super::books::Books;
 use super::job::{Errand, Job};
-use super::reply::{Checked, Lens, bad, check, check_built, meaningful, of_error, trusted, untold};
+use super::reply::{
+    Checked, Lens, bad, check, check_built, check_stream, meaningful, of_error, trusted, untold,
+};
 use super::stream::{ReplyStream, empty};
+use crate::combo::StrictStream;
 use crate::receipt::Role;
 
 /// Events that are held back at most before a stream is given away.
 const EVENTS: usize = 64;
+/// Characters that a stream is held back for where that is asked for.
+const HELD: usize = 200;
+/// How long it is held back for them.
+const HOLD: Duration = Duration::from_secs(2);
 /// Bytes that are held back at most.
 const BYTES: usize = 256 << 10;
+/// The same for a stream that is held back to its end.
+const ALL: usize = 32 << 20;
 
 /// An answer of one target.
 #[derive(Debug)]
@@ -108,6 +118,8 @@ impl Job {
                 format!("nobody answers for connection {} of {}", target.connection, target.provider);
             return Err(Failure::local(FailureKind::Unauthorized, "no_provider", message));
         };
+        let handed = self.handed(request, &target, errand.role);
+        let request = handed.as_ref().unwrap_or(request);
         let streamed = request.head().stream;
         let (limit, request_over) = self.limit(env.clock.now().mono);
         let late = || self.late(request_over);
@@ -123,6 +135,7 @@ impl Job {
             self.receipt.note(note.code);
         }
         let context = self.write_context();
+        let execution = &self.slot.execution;
         let lens = Lens {
             client: self.client,
             context: &context,
@@ -130,6 +143,7 @@ impl Job {
             names: &names,
             text: errand.text,
             strict,
+            rules: execution.rules.as_deref().filter(|_| matches!(errand.role, Role::Answer | Role::Judge)),
         };
         let from = response.wire;
         match (response.body, streamed) {
@@ -148,8 +162,19 @@ impl Job {
                 if from != self.client && self.client.stream_writer(&context).is_none() {
                     return Err(untold(&self.client.cannot("write streams")));
                 }
+                if execution.strict_stream == StrictStream::Full {
+                    let ready = within(&*env.clock, limit, to_the_end(&mut items, from)).await;
+                    let (ready, reply) = ready.ok_or_else(late)??;
+                    check_stream(&reply, lens)?.into_iter().for_each(|note| self.receipt.note(note));
+                    let items = EventStream::new(futures::stream::empty());
+                    return Ok(Ready::Stream { ready, items, from });
+                }
+                if lens.rules.is_some() {
+                    self.receipt.note("rules_not_checked");
+                }
                 let passes = from == self.client && self.tool_tail && trusted(from);
-                let peeked = within(&*env.clock, limit, peek(&mut items, passes)).await;
+                let holds = (execution.strict_stream == StrictStream::Start).then_some(&*env.clock);
+                let peeked = within(&*env.clock, limit, peek(&mut items, passes, holds)).await;
                 Ok(Ready::Stream { ready: peeked.ok_or_else(late)??, items, from })
             }
             _ => Err(Failure::local(
@@ -202,37 +227,85 @@ pub(super) async fn within<T>(clock: &dyn Clock, limit: Mono, work: impl Future<
     }
 }
 
-/// Holds back what comes until it is clear that it is an answer: content, or an end that is meant.
+/// Holds back what comes until it is clear that it is an answer: content, or an end that is meant. `holds`: content alone
+/// is not enough, some more of it has to be there, or a moment has to pass by this clock.
 ///
 /// # Errors
 /// If it is none. Nothing has reached the caller then.
-async fn peek(items: &mut EventStream, empty_passes: bool) -> Result<Vec<StreamItem>, Failure> {
+async fn peek(
+    items: &mut EventStream,
+    empty_passes: bool,
+    holds: Option<&dyn Clock>,
+) -> Result<Vec<StreamItem>, Failure> {
     let mut held: Vec<StreamItem> = Vec::new();
-    let (mut events, mut bytes) = (0, 0);
+    let (mut events, mut bytes, mut letters) = (0, 0, 0);
+    let mut until: Option<(&dyn Clock, Mono)> = None;
     loop {
-        let Some(item) = items.next().await else {
+        let next = match until {
+            None => items.next().await,
+            Some((clock, until)) => match within(clock, until, items.next()).await {
+                Some(next) => next,
+                None => return Ok(held),
+            },
+        };
+        let Some(item) = next else {
             let message = "the stream ended before the answer began";
             let mut failure = bad("truncated_stream", Scope::Model, message);
             failure.phase = Phase::BeforeFirstContent;
             return Err(failure);
         };
         let item = item?;
-        let mut commits = false;
+        let (mut commits, mut ends) = (false, false);
         for event in &item.events {
             match event {
-                Event::Error(error) if empty_passes && empty(error) => commits = true,
+                Event::Error(error) if empty_passes && empty(error) => ends = true,
                 Event::Error(error) => return Err(of_error(error, Phase::BeforeFirstContent)),
-                Event::Finish => commits = true,
-                event => commits |= meaningful(event),
+                Event::Finish => ends = true,
+                event => {
+                    if let Event::Delta { delta: Delta::Text(text), .. } = event {
+                        letters += text.chars().count();
+                    }
+                    commits |= meaningful(event);
+                }
             }
         }
         events += item.events.len();
         bytes += item.raw.len();
         held.push(item);
-        if commits || events > EVENTS || bytes > BYTES {
+        let enough = until.is_some() && letters >= HELD;
+        if ends || enough || events > EVENTS || bytes > BYTES {
             return Ok(held);
         }
+        if commits && until.is_none() {
+            match holds.filter(|_| letters < HELD) {
+                Some(clock) => until = Some((clock, clock.now().mono.after(HOLD))),
+                None => return Ok(held),
+            }
+        }
     }
+}
+
+/// Holds a stream back to its end.
+///
+/// # Errors
+/// If it has none, or is too large to be held.
+async fn to_the_end(
+    items: &mut EventStream,
+    from: Wire,
+) -> Result<(Vec<StreamItem>, omniroute_core::hub::Reply<'static>), Failure> {
+    let mut assembler = Assembler::new(from.id());
+    let (mut held, mut bytes) = (Vec::new(), 0);
+    while let Some(item) = items.next().await {
+        let item = item?;
+        bytes += item.raw.len();
+        if bytes > ALL {
+            return Err(bad("response_too_large", Scope::Model, "the answer is too large to be held back"));
+        }
+        item.events.iter().for_each(|event| assembler.push(event.clone()));
+        held.push(item);
+    }
+    let reply = assembler.finish().map_err(|error| of_error(&error, Phase::BodyComplete))?;
+    Ok((held, reply))
 }
 
 /// Reads a stream to its end although the whole answer was asked for.

@@ -126,6 +126,8 @@ impl Books {
         }
         inner.stats.observe(&outcome);
         inner.quotas.observe(&outcome);
+        let window = slot.pool.entries().get(candidate as usize).and_then(|entry| entry.model.context_window);
+        inner.windows.observe(&outcome, window, tokens.map(|tokens| tokens.input));
         let target = outcome.target.clone();
         let consumer = outcome.consumer.clone();
         let answered = outcome.failure.is_none() && matches!(role, Role::Answer | Role::Judge);

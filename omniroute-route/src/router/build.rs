@@ -11,6 +11,7 @@ use omniroute_resilience::{Class, ConnectionSpec, MemoryStore, Resilience};
 use super::error::BuildError;
 use super::memory::Memory;
 use super::quota::Quotas;
+use super::windows::Windows;
 use super::{Inner, Router};
 use crate::combo::{ComboConfig, Combos, Execution, StepConfig};
 use crate::directory::{Connection, Directory, Listed};
@@ -161,6 +162,20 @@ impl RouterBuilder {
     pub fn build(self) -> Result<Router, BuildError> {
         let directory = self.directory.unwrap_or_else(|| Arc::new(self.listed));
         let mut combos = Combos::load(self.configs, &*directory).map_err(BuildError)?;
+        let own = ("execution".to_owned(), &self.execution);
+        let all = combos.iter().map(|combo| (format!("combo.{}", combo.name), &combo.execution));
+        let idle: Vec<ConfigError> = all
+            .chain([own])
+            .filter(|(_, execution)| execution.overflow_profile.is_some() && self.compressor.is_none())
+            .map(|(path, _)| {
+                let path = format!("{path}.on_overflow");
+                let message = format!("{path} is \"compress\", which needs a compressor");
+                ConfigError::new(ConfigCode::BadValue, path, message)
+            })
+            .collect();
+        if !idle.is_empty() {
+            return Err(BuildError(idle));
+        }
         for (name, strategy) in self.own {
             combos.own(&name, strategy);
         }
@@ -203,6 +218,7 @@ impl RouterBuilder {
             desks: std::sync::Mutex::default(),
             stats: Stats::default(),
             quotas: Quotas::default(),
+            windows: Windows::default(),
             memory: Memory::default(),
             number: AtomicU64::new(0),
         };

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use futures::channel::oneshot;
 use omniroute_core::route::{
-    DropReason, Plan, Reason, RequestFacts, RouteError, RouteErrorKind, RouteOptions, SessionFacts,
+    DropReason, Plan, Reason, Relay, RequestFacts, RouteError, RouteErrorKind, RouteOptions, SessionFacts,
 };
 use omniroute_core::{ChatRequest, Moment};
 use omniroute_resilience::Budget;
@@ -15,6 +15,7 @@ use super::attempt::{Answer, AnswerBody};
 use super::error::ChatError;
 use super::job::{Errand, Job};
 use super::look::{Seen, look, look_again};
+use super::relay::{Relaying, account};
 use super::slot::Slot;
 use super::{ChatOptions, ChatReply, Inner, ReplyBody, Router};
 use crate::attempts::Ending;
@@ -28,16 +29,26 @@ const DEPTH: usize = 64;
 const HEAVY: usize = 64 << 10;
 
 /// A decision, and the error that stands behind it if it was made although everybody rests.
-struct Decided {
-    decision: Decision,
+pub(super) struct Decided {
+    pub(super) decision: Decision,
     resting: Option<RouteError>,
 }
 
 /// What is known before a plan is made.
-struct Known {
-    facts: RequestFacts,
-    session: Option<SessionFacts>,
-    tool_tail: bool,
+pub(super) struct Known {
+    pub(super) facts: RequestFacts,
+    pub(super) session: Option<SessionFacts>,
+    pub(super) tool_tail: bool,
+}
+
+impl Known {
+    /// The request has become shorter. What it is about has not changed.
+    fn shorter(&mut self, request: &ChatRequest) -> Result<(), Box<ChatError>> {
+        let facts = look_again(request).map_err(|error| ChatError::of_wire(&error))?;
+        let RequestFacts { class, tags, connection, .. } = mem::replace(&mut self.facts, facts);
+        (self.facts.class, self.facts.tags, self.facts.connection) = (class, tags, connection);
+        Ok(())
+    }
 }
 
 impl Router {
@@ -85,6 +96,11 @@ impl Inner {
         let told = |error: Box<ChatError>| error.with(&receipt);
         let mut known = self.known(&request, options, began, true).map_err(told)?;
         self.find_pin(&request, &mut known).await;
+        let relay = slot.handover.clone().filter(|_| request.session().is_some()).map(|settings| Relaying {
+            settings,
+            history: self.history(&request),
+            last: known.session.as_ref().and_then(|session| session.last.as_ref()).map(account),
+        });
         if let Some(compressor) = self.compressor.clone() {
             // A request that nobody can serve, however short, is not worth compressing.
             match self.plan(&slot, &known, &route, began, seed, false) {
@@ -92,18 +108,24 @@ impl Inner {
                 _ => {}
             }
             let before = request.doc().bytes().clone();
-            request = self.compress(request, compressor, options, began, &receipt).await;
+            request = self.compress(request, compressor, options.profile.clone(), began, &receipt).await;
             if *request.doc().bytes() != before {
-                let facts = look_again(&request).map_err(|error| told(ChatError::of_wire(&error)))?;
-                let RequestFacts { class, tags, connection, .. } = mem::replace(&mut known.facts, facts);
-                (known.facts.class, known.facts.tags, known.facts.connection) = (class, tags, connection);
+                known.shorter(&request).map_err(told)?;
             }
         }
         receipt.with(|receipt| receipt.class = known.facts.class);
         let now = self.env.clock.now();
-        let Decided { decision, resting } = self
-            .plan(&slot, &known, &route, now, seed, true)
-            .map_err(|error| told(ChatError::of_route(&error)))?;
+        let mut decided = self.plan(&slot, &known, &route, now, seed, true);
+        let overflows = |error: &RouteError| error.kind == RouteErrorKind::ContextLengthExceeded;
+        if let Some(profile) = slot.execution.overflow_profile.as_deref()
+            && decided.as_ref().is_err_and(overflows)
+            && let Some(shorter) = self.squeezed(&request, profile, began, &receipt).await
+        {
+            request = shorter;
+            known.shorter(&request).map_err(told)?;
+            decided = self.plan(&slot, &known, &route, self.env.clock.now(), seed, true);
+        }
+        let Decided { decision, resting } = decided.map_err(|error| told(ChatError::of_route(&error)))?;
         if resting.is_some() {
             receipt.note("everybody_rests");
         }
@@ -124,14 +146,20 @@ impl Inner {
             began,
             deadline: slot.execution.deadline.map(|time| began.mono.after(time)),
             explored: explored.map(|pick| pick.candidate),
+            relay,
             slot,
         };
         let answered = match decision.plan {
             Plan::Sequence(sequence) => {
-                if sequence.relay.is_some() {
-                    // Nobody writes summaries for another account yet: the client's own history has to do.
-                    receipt.note("no_handover");
-                }
+                let side = match (sequence.relay, sequence.picks.first()) {
+                    // A strategy of the host's own asks for what only `context-relay` has settings for.
+                    (Some(_), _) if job.relay.is_none() => {
+                        receipt.note("no_handover");
+                        None
+                    }
+                    (Some(Relay::Prepare), Some(first)) => job.prepare(&request, first.candidate),
+                    _ => None,
+                };
                 let picks: Vec<u32> = sequence.picks.iter().map(|pick| pick.candidate).collect();
                 let errand = Errand {
                     role: Role::Answer,
@@ -139,7 +167,12 @@ impl Inner {
                     patient: job.slot.planner.strategy().traits().patient,
                     text: false,
                 };
-                job.run(&request, &picks, &errand).await.map_err(|ending| ended(*ending, resting))
+                let answer = job.run(&request, &picks, &errand);
+                let answered = match side {
+                    Some(side) => job.beside(answer, side).await,
+                    None => answer.await,
+                };
+                answered.map_err(|ending| ended(*ending, resting))
             }
             Plan::Panel { members, judge, quorum, grace, limit } => {
                 let panel = super::panel::Panel { members, judge, quorum, grace, limit };
@@ -221,7 +254,7 @@ impl Inner {
         tool_tail: bool,
     ) -> SessionFacts {
         let mut facts = SessionFacts::new(id.clone());
-        (facts.last, facts.turns) = self.memory.session(request.principal(), id, now.wall);
+        (facts.last, facts.turns, facts.relay_ready) = self.memory.session(request.principal(), id, now.wall);
         facts.pin = facts.last.as_ref().map(|last| (last.provider.clone(), last.connection.clone()));
         facts.tool_result_tail = tool_tail;
         facts
@@ -242,7 +275,7 @@ impl Inner {
         self.resilience.config().affinity.ttl.as_ms() > 0
     }
 
-    fn plan(
+    pub(super) fn plan(
         &self,
         slot: &Slot,
         known: &Known,
@@ -256,6 +289,7 @@ impl Inner {
             desks.pop().unwrap_or_default()
         };
         slot.fill(&mut desk, &self.resilience, &self.stats, &self.quotas, now);
+        self.windows.fill(&slot.pool, &known.facts, now.wall, &mut desk.columns);
         let ask = Ask { request: &known.facts, session: known.session.as_ref(), options, now, seed };
         let planner = &slot.planner;
         let first = if real {
@@ -276,15 +310,30 @@ impl Inner {
         decided
     }
 
+    /// A request that is too long, compressed once more by a stronger plan; none: it did not become shorter.
+    pub(super) async fn squeezed(
+        &self,
+        request: &ChatRequest,
+        profile: &str,
+        now: Moment,
+        receipt: &Receipt,
+    ) -> Option<ChatRequest> {
+        let compressor = self.compressor.clone()?;
+        let profile = Some(profile.to_owned());
+        let shorter = self.compress(request.clone(), compressor, profile, now, receipt).await;
+        let shrank = shorter.doc().bytes().len() < request.doc().bytes().len();
+        receipt.note(if shrank { "compressed_harder" } else { "no_shorter" });
+        shrank.then_some(shorter)
+    }
+
     async fn compress(
         &self,
         mut request: ChatRequest,
         compressor: Arc<dyn omniroute_core::Compressor>,
-        options: &ChatOptions,
+        profile: Option<String>,
         now: Moment,
         receipt: &Receipt,
     ) -> ChatRequest {
-        let profile = options.profile.clone();
         let (request, told) = if request.doc().bytes().len() < HEAVY {
             let told = compressor.compress(&mut request, profile.as_deref(), now);
             (request, told)
@@ -304,7 +353,8 @@ impl Inner {
             }
         };
         receipt.with(|receipt| {
-            receipt.compressed = Some((told.tokens_before, told.tokens_after));
+            let before = receipt.compressed.map_or(told.tokens_before, |(before, _)| before);
+            receipt.compressed = Some((before, told.tokens_after));
         });
         request
     }

@@ -11,6 +11,7 @@ use omniroute_resilience::{AdmitContext, AllUnhealthy, Budget, Handle};
 
 use super::Inner;
 use super::attempt::Answer;
+use super::relay::Relaying;
 use super::slot::{Slot, reason};
 use crate::attempts::{Allowance, Attempts, Ending, Next, PickId, Spot};
 use crate::explain::ToldDrop;
@@ -36,6 +37,8 @@ pub(super) struct Job {
     pub(super) deadline: Option<Mono>,
     /// The candidate that is tried to learn about it.
     pub(super) explored: Option<u32>,
+    /// How its session is handed over; none: it is not.
+    pub(super) relay: Option<Relaying>,
 }
 
 /// What one list is for.
@@ -64,6 +67,8 @@ impl Job {
         let (spots, handles, candidates) = self.spots(picks);
         let mut attempts = Attempts::new(spots, self.allowance(errand));
         let clock = &self.inner.env.clock;
+        let mut harder: Option<(PickId, ChatRequest)> = None;
+        let mut squeezed = false;
         loop {
             let ids = match attempts.next(clock.now().mono) {
                 Next::Stop => return Err(Box::new(attempts.ending(mode))),
@@ -97,13 +102,24 @@ impl Job {
                 .failures()
                 .iter()
                 .any(|failed| failed.failure.code.as_deref() == Some("bad_tool_arguments"));
-            let tried = Box::pin(self.attempt(request, permit, candidates[id], errand, strict)).await;
+            let body = harder.as_ref().filter(|(whose, _)| *whose == id).map_or(request, |(_, body)| body);
+            let tried = Box::pin(self.attempt(body, permit, candidates[id], errand, strict)).await;
             match tried {
                 Ok(answer) => {
                     attempts.answered();
                     return Ok(answer);
                 }
                 Err(failure) => {
+                    let profile = self.slot.execution.overflow_profile.as_deref();
+                    if let Some(profile) = profile.filter(|_| !squeezed && too_long(&failure)) {
+                        squeezed = true;
+                        let body = self.inner.squeezed(request, profile, self.began, &self.receipt).await;
+                        if let Some(body) = body {
+                            harder = Some((id, body));
+                            attempts.corrected(failure);
+                            continue;
+                        }
+                    }
                     attempts.failed(failure, clock.now().mono);
                     let untried = |id| attempts.failures().iter().all(|failed| failed.id != id);
                     for (other, candidate) in candidates.iter().enumerate() {
@@ -132,7 +148,8 @@ impl Job {
                 self.skip(*candidate, DropReason::NoCredential);
                 continue;
             };
-            spots.push(Spot { target: entry.target.clone(), window: entry.model.context_window });
+            let window = self.inner.windows.of(&entry.target, entry.model.context_window, self.began.wall);
+            spots.push(Spot { target: entry.target.clone(), window });
             handles.push(handle);
             candidates.push(*candidate);
         }
@@ -206,4 +223,9 @@ impl Job {
         failure.rule = "router.target_timeout".into();
         failure
     }
+}
+
+/// Whether a shorter request may do.
+fn too_long(failure: &Failure) -> bool {
+    matches!(failure.kind, FailureKind::ContextTooLong | FailureKind::TooLarge)
 }

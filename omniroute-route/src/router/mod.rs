@@ -5,15 +5,18 @@ mod books;
 mod build;
 mod chat;
 mod error;
+mod handover;
 mod job;
 mod look;
 mod memory;
 mod panel;
 mod quota;
+mod relay;
 mod reply;
 mod slot;
 mod stages;
 mod stream;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
@@ -45,6 +48,7 @@ use crate::stats::Stats;
 use memory::Memory;
 use quota::Quotas;
 use slot::{Desk, Slot};
+use windows::Windows;
 
 /// Single models whose routes are kept.
 const MODELS: usize = 1_000;
@@ -77,6 +81,7 @@ pub(crate) struct Inner {
     desks: Mutex<Vec<Desk>>,
     stats: Stats,
     quotas: Quotas,
+    windows: Windows,
     memory: Memory,
     number: AtomicU64,
 }
@@ -301,12 +306,13 @@ impl Inner {
             slots.version += 1;
             slots.version
         };
-        let mut execution = self.execution;
-        let mut left_out = 0;
+        let mut execution = self.execution.clone();
+        let (mut left_out, mut handover) = (0, None);
         let (name, pool, planner) = match route {
             Route::Combo(name) => {
                 let combo = self.combos.get(name).expect("resolving found the combo");
-                execution = combo.execution;
+                execution.clone_from(&combo.execution);
+                handover.clone_from(&combo.handover);
                 let name: Arc<str> = format!("combo {name:?}").into();
                 let planner =
                     Planner::new(name.clone(), combo.strategy.clone()).with_accounts(combo.accounts.clone());
@@ -336,6 +342,6 @@ impl Inner {
             .zip(handles)
             .map(|(entry, handle)| handle.filter(|_| answered(entry)))
             .collect();
-        Slot { name, pool, planner, handles, caps, execution, left_out }
+        Slot { name, pool, planner, handles, caps, execution, handover, left_out }
     }
 }

@@ -56,6 +56,12 @@ impl Quotas {
         map.insert(key, row);
     }
 
+    /// When the five-hour window of a connection starts anew, as far as answers told.
+    pub(super) fn session_resets(&self, account: &(ProviderId, ConnectionId)) -> Option<UnixMs> {
+        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.get(account)?[Window::Session as usize]?.resets_at
+    }
+
     /// Writes what is known into the columns. A window that has started anew is empty.
     pub(super) fn fill(&self, pool: &Pool, now: Moment, columns: &mut Columns) {
         let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);

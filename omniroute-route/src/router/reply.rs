@@ -6,6 +6,7 @@ use omniroute_core::wire::{self, ToolNames, Wire, WireError};
 use omniroute_core::{Doc, Evidence, Failure, FailureKind, Phase, Scope};
 
 use super::stream::empty;
+use crate::combo::ReplyRules;
 
 /// A whole answer that is one.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(super) struct Lens<'a> {
     pub(super) names: &'a ToolNames,
     /// What was said is wanted as text.
     pub(super) text: bool,
+    /// What the answer has to look like beside being one.
+    pub(super) rules: Option<&'a ReplyRules>,
     /// Calls whose arguments nobody can read are not taken; the second time they are.
     pub(super) strict: bool,
 }
@@ -78,6 +81,16 @@ pub(super) fn check_built(reply: &Reply<'_>, lens: Lens<'_>) -> Result<Checked, 
     written(reply, lens, checked, notes)
 }
 
+/// The same for a stream that is there to its end and is passed on as it came; with it the remarks.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_stream(reply: &Reply<'_>, lens: Lens<'_>) -> Result<Vec<&'static str>, Failure> {
+    let mut notes = Vec::new();
+    whole(reply, lens, &mut notes)?;
+    Ok(notes)
+}
+
 fn written(
     reply: &Reply<'_>,
     lens: Lens<'_>,
@@ -122,12 +135,21 @@ fn whole(reply: &Reply<'_>, lens: Lens<'_>, notes: &mut Vec<&'static str>) -> Re
         notes.push("bad_tool_arguments");
     }
     let mut text = String::new();
-    if lens.text {
+    if lens.text || lens.rules.is_some() {
         for part in parts() {
             if let Part::Text(said) = part {
                 text.push_str(&said.text.decode());
             }
         }
+    }
+    let calls = || parts().any(|part| matches!(part, Part::Call(_)));
+    if let Some(rule) = lens.rules.and_then(|rules| rules.broken(&text)).filter(|_| !calls()) {
+        // The rule is ours: the provider is not to blame.
+        let message = format!("the answer breaks the rule {rule}");
+        let mut failure = Failure::local(FailureKind::BadReply, "reply_rule", message);
+        failure.phase = Phase::QualityGate;
+        failure.rule = format!("router.{rule}").into();
+        return Err(failure);
     }
     Ok(Checked { body: Bytes::new(), usage, text, notes: Vec::new() })
 }

@@ -7,7 +7,7 @@ use omniroute_core::{Moment, Target};
 use omniroute_resilience::{Blocked, Handle, Resilience};
 
 use super::quota::Quotas;
-use crate::combo::Execution;
+use crate::combo::{Execution, Handover};
 use crate::planner::{Planner, Work};
 use crate::stats::{Stats, fill_prices};
 
@@ -21,6 +21,8 @@ pub(super) struct Slot {
     pub(super) handles: Vec<Option<Handle>>,
     pub(super) caps: Vec<Option<u32>>,
     pub(super) execution: Execution,
+    /// How sessions are handed over; none: they are not.
+    pub(super) handover: Option<Handover>,
     /// Candidates that the filter of an `auto` name left out.
     pub(super) left_out: usize,
 }

@@ -30,6 +30,8 @@ struct Live {
     finished: bool,
     books: Option<Books>,
     closing: Option<BoxFuture<'static, ()>>,
+    /// What is done beside it, and done before it ends.
+    side: Option<BoxFuture<'static, ()>>,
 }
 
 impl std::fmt::Debug for ReplyStream {
@@ -56,6 +58,7 @@ impl ReplyStream {
             finished: true,
             books: None,
             closing: None,
+            side: None,
         })))
     }
 
@@ -78,11 +81,17 @@ impl ReplyStream {
             finished: false,
             books: Some(books),
             closing: None,
+            side: None,
         };
         for item in ready {
             live.take(item);
         }
         ReplyStream(Box::new(live))
+    }
+
+    /// Does something beside the stream. Whoever drops the stream drops it.
+    pub(super) fn beside(&mut self, side: BoxFuture<'static, ()>) {
+        self.0.side = Some(side);
     }
 }
 
@@ -158,6 +167,9 @@ impl Stream for ReplyStream {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let this = &mut *self.get_mut().0;
+        if this.side.as_mut().is_some_and(|side| side.as_mut().poll(cx).is_ready()) {
+            this.side = None;
+        }
         loop {
             if let Some(bytes) = this.queue.pop_front() {
                 return Poll::Ready(Some(bytes));
@@ -168,7 +180,9 @@ impl Stream for ReplyStream {
                 }
                 this.closing = None;
             }
-            let Some(items) = &mut this.items else { return Poll::Ready(None) };
+            let Some(items) = &mut this.items else {
+                return if this.side.is_some() { Poll::Pending } else { Poll::Ready(None) };
+            };
             if let Some(books) = &mut this.books {
                 books.permit.touch(cx);
             }

@@ -8,6 +8,7 @@ use omniroute_core::route::{
 };
 
 use super::order::{by_rank, sequence};
+use crate::combo::Handover;
 use crate::registry::StrategyEntry;
 
 /// Used share of the five-hour window at which it is too late for a summary.
@@ -18,11 +19,14 @@ pub(crate) const ENTRY: StrategyEntry = StrategyEntry {
     summary: "the order of the steps; the plan says when a new account has to be told what happened",
     aliases: &[],
     for_accounts: false,
-    options: &[(
-        "threshold",
-        "used share of the window at which a summary is made, 0.5 to 0.94; default 0.85",
-    )],
+    options: &[
+        ("threshold", "used share of the window at which a summary is made, 0.5 to 0.94; default 0.85"),
+        ("relay_model", "who writes it: provider/model, a combo or an auto name; default auto/cheap"),
+        ("relay_messages", "messages that are summed up at most, 5 to 100; default 30"),
+        ("handover", "needed: if the client does not send its whole history, or always; default needed"),
+    ],
     build: |options| {
+        let _used = Handover::read(options);
         #[expect(clippy::cast_possible_truncation, reason = "a share")]
         let threshold = options.number("threshold", 0.85, 0.5, 0.94) as f32;
         Arc::new(ContextRelay { threshold })

@@ -5,6 +5,9 @@
 mod executors;
 mod many;
 mod memory;
+mod overflow;
+mod relay;
+mod rules;
 mod script;
 mod settings;
 mod streams;

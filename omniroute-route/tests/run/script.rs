@@ -36,6 +36,8 @@ pub enum Step {
     Fail(Failure),
     /// Answers after so many milliseconds.
     After(u64, Box<Step>),
+    /// Answers, and says how many millionths of the five-hour allowance are used.
+    Used(u32, Box<Step>),
     /// Never answers.
     Hang,
 }
@@ -98,9 +100,22 @@ impl Provider for Scripted {
         let body = String::from_utf8(written.body.to_vec()).unwrap();
         self.seen.lock().unwrap().push(Seen { model: call.model.to_owned(), body });
         let mut step = self.steps.lock().unwrap().pop_front().unwrap_or(Step::Answer);
-        while let Step::After(ms, then) = step {
-            self.clock.sleep_until(self.clock.now().mono.after(Duration::from_millis(ms))).await;
-            step = *then;
+        let mut limits = Vec::new();
+        loop {
+            match step {
+                Step::After(ms, then) => {
+                    self.clock.sleep_until(self.clock.now().mono.after(Duration::from_millis(ms))).await;
+                    step = *then;
+                }
+                Step::Used(ppm, then) => {
+                    let mut seen = LimitSeen::new(Unit::Tokens, QuotaWindow::FiveHours);
+                    seen.used_ppm = Some(ppm);
+                    seen.resets_at = Some(UnixMs(1_700_000_000_000 + 3_600_000));
+                    limits.push(seen);
+                    step = *then;
+                }
+                _ => break,
+            }
         }
         let stream = request.head().stream;
         let body = match step {
@@ -117,10 +132,11 @@ impl Provider for Scripted {
                 ChatBody::Whole(Doc::parse(body).unwrap())
             }
             Step::Stream(pieces) => ChatBody::Stream(self.items(pieces, open)),
-            Step::After(..) => unreachable!(),
+            Step::After(..) | Step::Used(..) => unreachable!(),
         };
         let mut response = ChatResponse::new(self.wire, body);
         response.names = written.names;
+        response.limits = limits;
         Ok(response)
     }
 }
@@ -340,6 +356,11 @@ impl Plan {
 
     pub fn flag(mut self, key: &str, value: bool) -> Plan {
         self.options.insert(key.to_owned(), OptionValue::Flag(value));
+        self
+    }
+
+    pub fn option(mut self, key: &str, value: OptionValue) -> Plan {
+        self.options.insert(key.to_owned(), value);
         self
     }
 

@@ -1,0 +1,217 @@
+//! Hands a session over: has a summary written while its account still answers, and tells the account that comes next.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, Either, FutureExt, select};
+use memchr::memmem;
+use omniroute_core::route::{Plan, RouteOptions};
+use omniroute_core::{ChatRequest, Target};
+use omniroute_resilience::Budget;
+
+use super::Inner;
+use super::attempt::{Answer, AnswerBody, within};
+use super::chat::Known;
+use super::handover::{Account, History, Note, marker, note, question, question_there, told};
+use super::job::{Errand, Job};
+use super::look::look;
+use crate::attempts::Ending;
+use crate::combo::Handover;
+use crate::receipt::Role;
+
+/// Time for a summary.
+const TIME: Duration = Duration::from_secs(30);
+/// How long an answer that is there as a whole waits for the summary.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Who writes summaries if nobody is named.
+const CHEAP: &str = "auto/cheap";
+/// A summary whose window tells no end is good for five hours.
+const HOURS: i64 = 5 * 3_600_000;
+
+/// How one request is handed over.
+#[derive(Debug, Clone)]
+pub(super) struct Relaying {
+    pub(super) settings: Handover,
+    pub(super) history: History,
+    /// Who answered the session last.
+    pub(super) last: Option<Account>,
+}
+
+impl Relaying {
+    fn needed(&self) -> bool {
+        self.settings.always || self.history != History::Whole
+    }
+}
+
+pub(super) fn account(target: &Target) -> Account {
+    (target.provider.clone(), target.connection.clone())
+}
+
+impl Job {
+    /// The request as this target has to see it; none: as it is.
+    pub(super) fn handed(&self, request: &ChatRequest, target: &Target, role: Role) -> Option<ChatRequest> {
+        let relay = self.relay.as_ref().filter(|_| role == Role::Answer)?;
+        let session = self.session.as_ref()?;
+        let account = account(target);
+        let moved = relay.last.as_ref().is_some_and(|last| *last != account);
+        if !relay.needed() {
+            if moved {
+                self.receipt.note("history_is_whole");
+            }
+            return None;
+        }
+        let kept = relay.history == History::Kept;
+        if kept && !moved {
+            // It was told when it took over, and keeps what it was told.
+            return None;
+        }
+        let now = self.inner.env.clock.now().wall;
+        let changed = match self.inner.memory.note_for(&self.facts.consumer, session, &account, now) {
+            None if !moved => return None,
+            None => None,
+            Some(_) if memmem::find(request.doc().bytes(), marker(session).as_bytes()).is_some() => {
+                return None;
+            }
+            Some(text) => told(request, &text, kept),
+        };
+        self.receipt.note(if changed.is_some() { "handed_over" } else { "no_handover" });
+        changed
+    }
+
+    /// The writing of a summary about the session of this request, whose account is nearly used up.
+    pub(super) fn prepare(&self, request: &ChatRequest, first: u32) -> Option<BoxFuture<'static, ()>> {
+        let relay = self.relay.as_ref()?;
+        if !relay.needed() {
+            self.receipt.note("history_is_whole");
+            return None;
+        }
+        let session = self.session.clone()?;
+        let consumer = self.facts.consumer.clone();
+        let from = account(&self.slot.pool.entries().get(first as usize)?.target);
+        let now = self.inner.env.clock.now();
+        if !self.inner.memory.begins_summary(&consumer, &session, now.wall) {
+            return None;
+        }
+        let there = relay.history == History::Kept;
+        let asked = if there {
+            question_there(request)
+        } else {
+            let before = self.inner.memory.note_for(&consumer, &session, &from, now.wall);
+            question(request, relay.settings.messages, before.as_deref())
+        };
+        let Some((asked, covered)) = asked else {
+            self.receipt.note("no_summary");
+            return None;
+        };
+        let until = self.inner.quotas.session_resets(&from).filter(|at| at.0 > now.wall.0);
+        let until = until.unwrap_or(omniroute_core::UnixMs(now.wall.0.saturating_add(HOURS)));
+        let end = self.deadline.map_or(now.mono.after(TIME), |end| end.min(now.mono.after(TIME)));
+        let inner = Arc::clone(&self.inner);
+        let receipt = self.receipt.clone();
+        let writer = if there {
+            self.aside(&asked, self.slot.clone()).map(|job| (job, vec![first]))
+        } else {
+            let name = relay.settings.model.clone().unwrap_or_else(|| CHEAP.into());
+            inner.slot(&name).ok().and_then(|slot| {
+                let job = self.aside(&asked, slot)?;
+                let picks = job.picks(now)?;
+                Some((job, picks))
+            })
+        };
+        let Some((job, picks)) = writer else {
+            self.receipt.note("no_summary");
+            return None;
+        };
+        let write = async move {
+            let errand = Errand { role: Role::Summary, budget: Budget::new(), patient: false, text: true };
+            let clock = Arc::clone(&inner.env.clock);
+            let answer = within(&*clock, end, job.run(&asked, &picks, &errand)).await;
+            let text = match answer {
+                Some(Ok(Answer { body: AnswerBody::Whole(_, said), .. })) => note(&said, &session, covered),
+                _ => None,
+            };
+            match text {
+                Some(text) => {
+                    let note = Note { from, text: text.into(), until, told: None };
+                    inner.memory.keep_note(&consumer, &session, note);
+                    receipt.note("summary_ready");
+                }
+                None => receipt.note("no_summary"),
+            }
+        };
+        Some(write.boxed())
+    }
+
+    /// A request beside this one, in the same receipt and at the same consumer's cost.
+    fn aside(&self, asked: &ChatRequest, slot: Arc<super::slot::Slot>) -> Option<Job> {
+        let mut facts = look(asked).ok()?.facts;
+        facts.consumer = self.facts.consumer.clone();
+        let mut options = RouteOptions::default();
+        options.explore = false;
+        Some(Job {
+            inner: Arc::clone(&self.inner),
+            slot,
+            receipt: self.receipt.clone(),
+            request: format!("{}-summary", self.request).into(),
+            facts,
+            options,
+            session: None,
+            client: asked.wire(),
+            tool_tail: false,
+            headers: http::HeaderMap::new(),
+            ids: self.ids ^ 1,
+            began: self.began,
+            deadline: self.deadline,
+            explored: None,
+            relay: None,
+        })
+    }
+
+    /// Who may write it, in order.
+    fn picks(&self, now: omniroute_core::Moment) -> Option<Vec<u32>> {
+        let known = Known { facts: self.facts.clone(), session: None, tool_tail: false };
+        let decision = self.inner.plan(&self.slot, &known, &self.options, now, self.ids, true).ok()?.decision;
+        match decision.plan {
+            Plan::Sequence(sequence) => Some(sequence.picks.iter().map(|pick| pick.candidate).collect()),
+            _ => None,
+        }
+    }
+
+    /// Does both; the answer waits a little for the other at most, a stream takes it along.
+    pub(super) async fn beside(
+        &self,
+        answer: impl Future<Output = Result<Answer, Box<Ending>>>,
+        side: BoxFuture<'static, ()>,
+    ) -> Result<Answer, Box<Ending>> {
+        let (mut done, side) = match select(Box::pin(answer), side).await {
+            Either::Left((done, side)) => (done, side),
+            Either::Right(((), answer)) => return answer.await,
+        };
+        match &mut done {
+            Ok(Answer { body: AnswerBody::Stream(stream), .. }) => stream.beside(side),
+            Ok(_) => {
+                let clock = &self.inner.env.clock;
+                if within(&**clock, clock.now().mono.after(PATIENCE), side).await.is_none() {
+                    self.receipt.note("no_summary");
+                }
+            }
+            Err(_) => {}
+        }
+        done
+    }
+}
+
+impl Inner {
+    /// How much of its conversation a request holds; it takes a turn.
+    pub(super) fn history(&self, request: &ChatRequest) -> History {
+        let Some((kept, start)) = super::handover::survey(request) else { return History::Whole };
+        let Some(session) = request.session() else { return History::Whole };
+        if kept {
+            History::Kept
+        } else if self.memory.begins_as_before(request.principal(), session, start) {
+            History::Whole
+        } else {
+            History::Cut
+        }
+    }
+}
