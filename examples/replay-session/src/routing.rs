@@ -46,7 +46,7 @@ const CAST: [Part; 3] = [
         model: "gpt-5",
         trouble: Some((35, 75, FailureKind::Unavailable, None)),
     },
-    Part { provider: "gemini", connection: "home", model: "gemini-2.5-flash", trouble: None },
+    Part { provider: "gemini", connection: "home", model: "gemini-2.5-pro", trouble: None },
 ];
 
 /// What became of every call.
