@@ -15,7 +15,7 @@ SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
 .PHONY: examples eval rtk-report prose-report resilience-report route-report wire-report fuzz bless new-engine new-filter
 
 help:
-	@echo "make demo        compress a recorded agent session turn by turn (no keys, no network)"
+	@echo "make demo        compress a recorded agent session turn by turn, then route it past failing vendors (no keys, no network)"
 	@echo "make test        every check: format, lints, layering, tests, docs, demo, bench smoke"
 	@echo "make bench       figures of compression on this machine"
 	@echo "make estimator   error of the token estimator against exact counts"

@@ -71,8 +71,17 @@ pub struct ToldDrop {
 }
 
 impl Explanation {
-    /// Tells a decision about candidates of a pool.
+    /// Tells a decision about candidates of a pool: the first 64 of each list, the others are counted.
     pub fn of(decision: &Decision, strategy: &str, pool: &Pool) -> Explanation {
+        Explanation::up_to(MOST, decision, strategy, pool)
+    }
+
+    /// [`Explanation::of`] with every candidate of the decision.
+    pub fn whole(decision: &Decision, strategy: &str, pool: &Pool) -> Explanation {
+        Explanation::up_to(usize::MAX, decision, strategy, pool)
+    }
+
+    fn up_to(most: usize, decision: &Decision, strategy: &str, pool: &Pool) -> Explanation {
         let (kind, picks, unlisted, notes): (_, Vec<&Pick>, u32, &[Note]) = match &decision.plan {
             Plan::Sequence(sequence) => {
                 ("sequence", sequence.picks.iter().collect(), sequence.unlisted, &sequence.notes)
@@ -83,7 +92,7 @@ impl Explanation {
             }
             _ => ("other", Vec::new(), 0, &[]),
         };
-        let more = |len: usize| u32::try_from(len.saturating_sub(MOST)).unwrap_or(u32::MAX);
+        let more = |len: usize| u32::try_from(len.saturating_sub(most)).unwrap_or(u32::MAX);
         let told = |pick: &&Pick| {
             let factors = pick.why.top.iter().filter_map(|(number, added)| {
                 FACTORS.get(usize::from(*number)).map(|factor| (factor.name, *added))
@@ -104,7 +113,7 @@ impl Explanation {
         let dropped = decision
             .drops
             .iter()
-            .take(MOST)
+            .take(most)
             .map(|(index, reason)| ToldDrop { key: pool.key(*index as usize).clone(), reason: *reason });
         Explanation {
             strategy: strategy.to_owned(),
@@ -113,7 +122,7 @@ impl Explanation {
             seed: decision.seed,
             ticket: decision.ticket,
             unlisted: unlisted.saturating_add(more(picks.len())),
-            picks: picks.iter().take(MOST).map(told).collect(),
+            picks: picks.iter().take(most).map(told).collect(),
             dropped: dropped.collect(),
             dropped_more: more(decision.drops.len()),
             notes: notes.to_vec(),

@@ -22,6 +22,13 @@ pub struct Work {
     scratch: Scratch,
 }
 
+impl Work {
+    /// Who was dropped by the last decision and why, also if nobody was left; indices of its pool.
+    pub fn drops(&self) -> impl Iterator<Item = (u32, DropReason)> + '_ {
+        self.gates.drops()
+    }
+}
+
 /// One request, as far as a decision needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {

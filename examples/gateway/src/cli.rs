@@ -12,6 +12,7 @@ use crate::models::ModelsArgs;
 use crate::providers::ProvidersArgs;
 
 use crate::gain::GainArgs;
+use crate::route::RouteArgs;
 use crate::rtk::{FolderArgs, RtkArgs};
 
 /// Makes requests to language models shorter without losing a fact or a cached prefix.
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     /// receipts of single texts, one of their classes. What a harness would have cut anyway is not counted as saved.
     #[command(verbatim_doc_comment)]
     Gain(GainArgs),
+    /// Who would answer a request and why: explain, simulate, strategies
+    Route(RouteArgs),
     /// Filters of command output: list, test, trust
     Rtk(RtkArgs),
     /// Texts that were left out of requests: list, show, remove

@@ -1,7 +1,8 @@
 //! `omniroute`: compresses and counts requests to language models, from standard input to standard output.
 //!
-//! Data goes to standard output and everything else to standard error. Nothing is read but the input, and filter files
-//! as far as the user trusts them; nothing is executed, no configuration is looked for.
+//! Data goes to standard output and everything else to standard error. Nothing is read but the input, filter files as far
+//! as the user trusts them, and the configuration that the user names; nothing is executed, no folder is searched for a
+//! configuration.
 
 #[cfg(feature = "blobs")]
 mod blobs;
@@ -18,6 +19,7 @@ mod money;
 mod progress;
 mod providers;
 mod report;
+mod route;
 mod rtk;
 mod table;
 mod terminal;
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Models(args) => models::run(&args),
         Command::Providers(args) => providers::run(&args),
         Command::Gain(args) => gain::run(&args),
+        Command::Route(args) => route::run(&args),
         Command::Rtk(args) => rtk::run(&args),
         #[cfg(feature = "blobs")]
         Command::Blobs(args) => blobs::run(&args),

@@ -1,10 +1,12 @@
-//! Replays a recorded session call by call, as an agent would send it, and prints what compression saves.
+//! Replays a recorded session call by call, as an agent would send it, and prints what compression saves, and who answers
+//! when vendors fail.
 
 mod figures;
 mod market;
 mod options;
 mod replay;
 mod report;
+mod routing;
 mod session;
 mod transmission;
 mod untouched;
@@ -20,6 +22,7 @@ use std::time::Instant;
 use crate::market::Market;
 use crate::options::{Options, USAGE};
 use crate::replay::{Clock, Replay};
+use crate::routing::Routed;
 use crate::session::Session;
 
 fn main() -> ExitCode {
@@ -59,6 +62,7 @@ fn run(
         let other = market.other();
         let elsewhere = Replay::of(&session, &options.plan, &other, None)?;
         report::write(out, &session, &replay, &elsewhere).map_err(Failure::Output)?;
+        Routed::of(&session, &options.plan, false)?.write(out).map_err(Failure::Output)?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use omniroute_compress::cost::{Simulation, Usd};
 
 use crate::market::Market;
 use crate::replay::Replay;
+use crate::routing::{Routed, answered};
 use crate::session::Session;
 use crate::{Failure, run};
 
@@ -91,6 +92,34 @@ fn check_sums(session: &Session, replay: &Replay) -> Result<(), String> {
     let texts = &replay.untouched.texts;
     let edited = texts.values().filter(|share| share.same < share.all).count();
     equal("kinds of text edited", edited as u128, u128::from(replay.tokens.0 > replay.tokens.1))
+}
+
+/// Every call is answered, by whom the trouble leaves; without trouble nobody changes.
+#[test]
+fn routed_calls_are_answered_whoever_is_in_trouble() {
+    for wire in WIRES {
+        let session = Session::read_file(&session_file(wire)).unwrap().remove(0);
+        let whole = |calm| Routed::of(&session, "safe", calm).unwrap();
+        let (routed, again, calm) = (whole(false), whole(false), whole(true));
+        let by = |routed: &Routed| -> Vec<String> {
+            routed.turns.iter().map(|turn| answered(turn).unwrap_or("nobody").to_owned()).collect()
+        };
+        assert_eq!(by(&routed).len(), session.calls.len(), "{wire}");
+        assert!(!by(&routed).contains(&"nobody".to_owned()), "{wire}: {:?}", by(&routed));
+        assert_eq!(by(&routed), by(&again), "{wire}: a second run is the same");
+        let mut others = by(&routed);
+        others.dedup();
+        let mut one = by(&calm);
+        one.dedup();
+        assert!(one.len() == 1 && others.len() >= 2, "{wire}: {one:?}, {others:?}");
+        let failed = |routed: &Routed| {
+            let receipts = routed.turns.iter().filter_map(|turn| turn.receipt.as_ref());
+            receipts.flat_map(|receipt| &receipt.attempts).filter(|one| one.kind.is_some()).count()
+        };
+        assert!(failed(&routed) > 0 && failed(&calm) == 0, "{wire}");
+        let compressed = routed.turns.iter().filter_map(|turn| turn.receipt.as_ref()?.compressed);
+        assert!(compressed.clone().count() == session.calls.len() && compressed.clone().any(|(a, b)| b < a));
+    }
 }
 
 #[test]

@@ -16,10 +16,10 @@ use super::error::ChatError;
 use super::job::{Errand, Job};
 use super::look::{Seen, look, look_again};
 use super::relay::{Relaying, account};
-use super::slot::Slot;
+use super::slot::{Desk, Slot};
 use super::{ChatOptions, ChatReply, Inner, ReplyBody, Router};
 use crate::attempts::Ending;
-use crate::explain::Explanation;
+use crate::explain::{Explanation, ToldDrop};
 use crate::planner::{Ask, Decision};
 use crate::receipt::{Receipt, Role};
 
@@ -205,9 +205,19 @@ impl Inner {
         let slot = self.named(request).map_err(|error| ChatError::of_route(&error))?;
         let route = self.route_options(options);
         let known = self.known(request, options, now, false)?;
-        let decided = self.plan(&slot, &known, &route, now, seed, false);
-        let Decided { decision, .. } = decided.map_err(|error| ChatError::of_route(&error))?;
-        Ok(Explanation::of(&decision, slot.planner.strategy().id(), &slot.pool))
+        let mut desk = Desk::default();
+        slot.fill(&mut desk, &self.resilience, &self.stats, &self.quotas, now);
+        let ask = Ask { request: &known.facts, session: known.session.as_ref(), options: &route, now, seed };
+        match slot.planner.explain(ask, &slot.pool, &desk.columns, &mut desk.work) {
+            Ok(decision) => Ok(Explanation::whole(&decision, slot.planner.strategy().id(), &slot.pool)),
+            Err(error) => {
+                let receipt = Receipt::new("", slot.name.to_string());
+                let key = |index: u32| slot.pool.key(index as usize).clone();
+                let dropped = desk.work.drops().map(|(index, reason)| ToldDrop { key: key(index), reason });
+                receipt.with(|receipt| receipt.skipped = dropped.collect());
+                Err(ChatError::of_route(&error).with(&receipt))
+            }
+        }
     }
 
     fn named(&self, request: &ChatRequest) -> Result<Arc<Slot>, RouteError> {

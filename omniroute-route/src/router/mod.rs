@@ -193,7 +193,7 @@ impl Router {
     /// [`Router::explain`] for a request that asks for something.
     ///
     /// # Errors
-    /// As for a request, with who was dropped and why.
+    /// As for a request; [`ChatError::receipt`] has who was dropped and why, under `skipped`.
     pub fn explain_with(
         &self,
         request: &ChatRequest,
