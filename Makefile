@@ -122,7 +122,7 @@ prose-report:
 	$(CARGO) run --release -q -p omniroute-compress --example prose_report
 
 fuzz:
-	cd fuzz && for target in doc_parse wire_read sse_read ndjson_read rtk_output rtk_filter rtk_screen rtk_detect rtk_command rtk_diff; do $(CARGO) +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done
+	cd fuzz && for target in doc_parse wire_read sse_read ndjson_read rtk_output rtk_filter rtk_screen rtk_detect rtk_command rtk_diff prose_scan; do $(CARGO) +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done
 
 bless:
 	BLESS=1 $(CARGO) test -q --workspace

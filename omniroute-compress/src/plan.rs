@@ -20,6 +20,9 @@ const NAMED: &[(&str, &[&str])] = &[
     ("rtk", &["rtk"]),
     ("standard", &["caveman:full"]),
     ("stacked", &["rtk", "caveman:full"]),
+    ("aggressive", &["caveman:full", "aggressive"]),
+    ("ultra", &["caveman:full", "ultra"]),
+    ("relevance", &["relevance"]),
     ("safe", &["repeat", "ionizer", "rtk", "rows", "session-dedup", "read-lifecycle", "ccr"]),
     ("api-data", &["repeat", "ionizer", "rows", "ccr"]),
 ];
@@ -33,6 +36,9 @@ const NAMED: &[(&str, &[&str])] = &[
 /// | `rtk` | `rtk` |
 /// | `standard` | `caveman:full` |
 /// | `stacked` | `rtk`, `caveman:full` |
+/// | `aggressive` | `caveman:full`, `aggressive` |
+/// | `ultra` | `caveman:full`, `ultra` |
+/// | `relevance` | `relevance` |
 /// | `safe` (default) | `repeat`, `ionizer`, `rtk`, `rows`, `session-dedup`, `read-lifecycle`, `ccr` |
 /// | `api-data` | `repeat`, `ionizer`, `rows`, `ccr` |
 ///

@@ -15,6 +15,9 @@ pub const ENGINES: &[EngineEntry] = &[
     engines::caveman::ENTRY,
     engines::read_lifecycle::ENTRY,
     engines::ccr::ENTRY,
+    engines::relevance::ENTRY,
+    engines::aggressive::ENTRY,
+    engines::ultra::ENTRY,
 ];
 
 /// The engine with this id or alias.

@@ -1,6 +1,8 @@
-//! The corpus of the fuzz targets for command output and filters, replayed through the same checks as an ordinary test.
+//! The corpus of the fuzz targets for command output, filters and prose, replayed through the same checks as an ordinary test.
 #![expect(clippy::unwrap_used, unreachable_pub, reason = "a test fails by panicking; the checks are shared")]
 
+#[path = "../../fuzz/checks/prose.rs"]
+mod prose;
 #[path = "../../fuzz/checks/rtk.rs"]
 mod rtk;
 
@@ -50,4 +52,9 @@ fn commands_hold() {
 #[test]
 fn diffs_hold() {
     assert!(replay("rtk_diff", rtk::diff) >= 14);
+}
+
+#[test]
+fn prose_holds() {
+    assert!(replay("prose_scan", prose::prose) >= 14);
 }

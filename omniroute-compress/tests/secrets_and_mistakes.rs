@@ -153,7 +153,20 @@ fn every_setting_changes_what_comes_out_or_is_an_error() {
     for entry in omniroute_compress::ENGINES {
         for field in entry.fields {
             let wrong = Step::new(entry.info.id).with(field.key, field.min.saturating_sub(1));
-            assert!(Compress::builder().steps([wrong]).build().is_err(), "{} {}", entry.info.id, field.key);
+            let error = Compress::builder().steps([wrong]).build().unwrap_err().to_string();
+            let rule = match &field.default {
+                omniroute_compress::Value::Bool(_) => "true or false".to_owned(),
+                omniroute_compress::Value::Word(_) => format!("one of {}", field.choices.join(", ")),
+                _ => format!("a whole number from {} to {}", field.min, field.max),
+            };
+            let (id, key, value) = (entry.info.id, field.key, field.min.saturating_sub(1));
+            assert_eq!(error, format!("engine \"{id}\": key \"{key}\": {value} is not {rule}"));
+            let unknown = Step::new(id).with(format!("{key}_of_none"), value);
+            let error = Compress::builder().steps([unknown]).build().unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("engine \"{id}\": key \"{key}_of_none\" is not known")),
+                "{error}"
+            );
             let other = match &field.default {
                 omniroute_compress::Value::Bool(on) => Step::new(entry.info.id).with(field.key, !on),
                 omniroute_compress::Value::Word(word) => {

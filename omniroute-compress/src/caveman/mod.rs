@@ -16,6 +16,7 @@ mod detect;
 mod edit;
 mod pack;
 mod packs;
+mod prune;
 mod spaced;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use std::collections::BTreeMap;
 
 pub use class::{Class, Language, Level, Safety};
 pub use detect::detect;
+pub(crate) use prune::prune;
 
 use crate::protect;
 use edit::Edit;

@@ -250,7 +250,10 @@ pub(super) fn pinned(
 
 /// Techniques of engines that work at rewrite points, by the name in a record.
 fn technique(name: &str) -> Option<(&'static str, u32)> {
-    ["handle", "superseded", "stale", "cut"].into_iter().find(|known| *known == name).map(|name| (name, 1))
+    ["handle", "superseded", "stale", "cut", "ends", "tail", "hits", "array", "relevance", "words"]
+        .into_iter()
+        .find(|known| *known == name)
+        .map(|name| (name, 1))
 }
 
 /// Whether a text was fetched with the retrieval tool: the model asked for it as it is.

@@ -1,0 +1,111 @@
+//! Lists in a JSON document lose the rows in their middle; the document stays one.
+
+use std::collections::HashSet;
+
+use omniroute_core::{Doc, Kind, NodeId, Patch};
+
+use super::super::kept::{Cut, stays};
+
+/// The document that a text is, if it is one.
+pub(super) fn read(text: &str) -> Option<Doc> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    Doc::parse_with_limit(text.to_owned(), usize::MAX).ok()
+}
+
+/// The document with `head` first and `tail` last rows of each long list; rows that tell of an error or bring a key that
+/// no kept row has stay as well.
+pub(super) fn cut(doc: &Doc, (head, tail): (usize, usize)) -> Cut {
+    let mut out = Cut::default();
+    let mut patch = Patch::new();
+    let mut open = vec![doc.root()];
+    while let Some(node) = open.pop() {
+        match doc.kind(node) {
+            Kind::Object => open.extend(doc.members(node).map(|(_, value)| value)),
+            Kind::Array => {
+                let rows: Vec<NodeId> = doc.elements(node).collect();
+                if rows.len() <= head + tail + 1 {
+                    open.extend(rows);
+                } else if let Some(list) = list(doc, &rows, (head, tail), &mut out)
+                    && patch.set_json(node, list).is_err()
+                {
+                    return Cut::default();
+                }
+            }
+            _ => {}
+        }
+    }
+    let done = doc.splice(&patch).ok().and_then(|bytes| Doc::parse_with_limit(bytes, usize::MAX).ok());
+    match done.filter(|done| done.keys() == doc.keys()) {
+        Some(done) => Cut { text: done.source().to_owned(), ..out },
+        None => Cut::default(),
+    }
+}
+
+fn list(doc: &Doc, rows: &[NodeId], (head, tail): (usize, usize), out: &mut Cut) -> Option<String> {
+    let mut known: HashSet<&str> = HashSet::new();
+    let mut parts: Vec<String> = Vec::new();
+    let (mut gone, mut bytes) = (0_u64, 0_u64);
+    let flush = |gone: &mut u64, parts: &mut Vec<String>| {
+        if *gone > 0 {
+            parts.push(format!("\"[omitted: {gone} rows]\""));
+        }
+        *gone = 0;
+    };
+    let mut total = 0;
+    for (n, row) in rows.iter().enumerate() {
+        let raw = doc.raw(*row);
+        let keys = doc.members(*row).map(|(key, _)| doc.raw(key));
+        let novel = doc.kind(*row) == Kind::Object && keys.filter(|key| known.insert(*key)).count() > 0;
+        if n < head || n + tail >= rows.len() || novel || stays(raw) {
+            flush(&mut gone, &mut parts);
+            parts.push(raw.to_owned());
+        } else {
+            (gone, total, bytes) = (gone + 1, total + 1, bytes + raw.len() as u64);
+        }
+    }
+    flush(&mut gone, &mut parts);
+    out.rows += total;
+    out.bytes += bytes;
+    (total > 0).then(|| format!("[{}]", parts.join(",")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_keep_their_ends_their_errors_and_every_key() {
+        let rows: Vec<String> = (0..40)
+            .map(|n| match n {
+                20 => r#"{"id":20,"state":"failed"}"#.to_owned(),
+                25 => r#"{"id":25,"late":1.50}"#.to_owned(),
+                _ => format!(r#"{{"id":{n},"state":"ok"}}"#),
+            })
+            .collect();
+        let text = format!(r#"{{"total":40,"big":12345678901234567890,"items":[{}]}}"#, rows.join(","));
+        let cut = cut(&read(&text).unwrap(), (5, 2));
+        assert_eq!(cut.rows, 31);
+        let value: serde_json::Value = serde_json::from_str(&cut.text).unwrap();
+        let items = value["items"].as_array().unwrap();
+        let counted: u64 = items
+            .iter()
+            .filter_map(|row| {
+                row.as_str()?.strip_prefix("[omitted: ")?.strip_suffix(" rows]")?.parse::<u64>().ok()
+            })
+            .sum();
+        assert_eq!((counted, items.len()), (31, 9 + 3), "{}", cut.text);
+        for kept in [
+            r#"{"id":20,"state":"failed"}"#,
+            r#"{"id":25,"late":1.50}"#,
+            "12345678901234567890",
+            r#""id":39"#,
+        ] {
+            assert!(cut.text.contains(kept), "{kept}");
+        }
+        // The same count over a text that lost a row without a word does not come out.
+        let silent = cut.text.replacen("[omitted: 15 rows]", "[omitted: 14 rows]", 1);
+        assert_ne!(silent, cut.text);
+    }
+}
