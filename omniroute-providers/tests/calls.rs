@@ -156,6 +156,83 @@ fn a_success_that_is_none_is_a_failure() {
     }
 }
 
+/// An answer without content passes where the vendor itself ended it, and is a failure elsewhere.
+#[test]
+fn nothing_said_is_an_answer_where_the_vendor_ends_it() {
+    let anthropic = |reason: &str| {
+        format!(
+            r#"{{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":{reason},"usage":{{"input_tokens":1,"output_tokens":1}}}}"#
+        )
+    };
+    let events = |reason: &str| {
+        format!(
+            "event: message_start\ndata: {{\"type\":\"message_start\",\"message\":{{\"id\":\"m\",\"role\":\"assistant\",\"content\":[],\"model\":\"m\"}}}}\n\nevent: message_delta\ndata: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":{reason}}}}}\n\nevent: message_stop\ndata: {{\"type\":\"message_stop\"}}\n\n"
+        )
+    };
+    let catalog = Catalog::embedded();
+    let held = Fixed(Held::key("k"));
+    let provider = HttpProvider::builder(&catalog, "anthropic").credentials(held).build().unwrap();
+    for (reason, passes) in
+        [("\"end_turn\"", true), ("\"max_tokens\"", true), ("null", false), ("\"tool_use\"", false)]
+    {
+        for stream in [false, true] {
+            let step = match stream {
+                false => Step::json(200, anthropic(reason)),
+                true => Step::stream(&events(reason), 40),
+            };
+            let vendor = Vendor::new([step]);
+            let (env, _) = env(&vendor);
+            let body = format!(
+                r#"{{"model":"m","max_tokens":9,"stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
+            );
+            let request = ChatRequest::parse(wire::ANTHROPIC, body).unwrap();
+            let answered = run(provider.chat(&env, &request, &Call::new("m"))).unwrap();
+            let failure = match answered.map(|response| response.body) {
+                Ok(ChatBody::Stream(items)) => {
+                    run(items.collect::<Vec<_>>()).unwrap().into_iter().find_map(Result::err)
+                }
+                Ok(_) => None,
+                Err(failure) => Some(failure),
+            };
+            let rule = failure.as_ref().map(|failure| failure.rule.as_ref());
+            // A stream of this wire that names no reason is no whole one.
+            let wanted = if stream && reason == "null" { "ok.truncated" } else { "ok.empty" };
+            assert_eq!(rule, (!passes).then_some(wanted), "{reason} streamed {stream}: {failure:?}");
+        }
+    }
+}
+
+/// One tool more than the vendor takes is refused before anything is sent; a caller may know better.
+#[test]
+fn too_many_tools_are_not_sent() {
+    let body = |tools: usize| {
+        let tools: Vec<_> = (0..tools)
+            .map(|at| format!(r#"{{"type":"function","function":{{"name":"t{at}","parameters":{{}}}}}}"#))
+            .collect();
+        let body = format!(
+            r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}],"tools":[{}]}}"#,
+            tools.join(",")
+        );
+        ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap()
+    };
+    for (tools, most, sent) in
+        [(128, None, true), (129, None, false), (129, Some(200), true), (3, Some(2), false)]
+    {
+        let vendor = Vendor::new([Step::json(200, reply(WireId::OpenaiChat))]);
+        let (env, _) = env(&vendor);
+        let mut call = Call::new("m");
+        call.context.quirks.max_tools = most;
+        let answered = run(openai(Timeouts::default()).chat(&env, &body(tools), &call)).unwrap();
+        assert_eq!(vendor.seen().len(), usize::from(sent), "{tools} of {most:?}");
+        if let Err(failure) = answered {
+            assert_eq!(
+                (failure.kind, failure.code.as_deref()),
+                (FailureKind::Unsupported, Some("too_many_tools"))
+            );
+        }
+    }
+}
+
 #[test]
 fn a_refused_key_is_replaced_once() {
     let refused = r#"{"error":{"message":"x","code":"invalid_api_key"}}"#;

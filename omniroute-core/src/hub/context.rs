@@ -83,6 +83,10 @@ pub struct Quirks {
     pub short_ids: bool,
     /// Whether calls must not carry ids.
     pub no_call_ids: bool,
+    /// Whether schemas have to be in the older dialect, without references and without `null` as a type (Gemini).
+    pub openapi_schemas: bool,
+    /// Most tools of a request; default: any number. Above it the target is incapable (`too_many_tools`).
+    pub max_tools: Option<usize>,
     /// Parameters the host refuses, by the name on its wire.
     pub drop_params: Vec<String>,
     /// Parameters the host takes beyond its wire (`top_k`, `min_p`, ...).

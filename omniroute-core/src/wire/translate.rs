@@ -1,5 +1,7 @@
 //! A request for a target: the same bytes where the wire is the same, else through the hub.
 
+use std::collections::HashSet;
+
 use super::common::dropped;
 use super::{OPENAI_CHAT, Wire, WireError, Written};
 use crate::doc::{Kind, Patch};
@@ -27,8 +29,9 @@ use crate::request::ChatRequest;
 /// ```
 ///
 /// # Errors
-/// As the two methods.
+/// As the two methods; [`WireError::Incapable`] `too_many_tools` if there are more tools than the host takes.
 pub fn translate(request: &ChatRequest, target: Wire, cx: &WriteContext) -> Result<Written, WireError> {
+    few_tools(request, cx)?;
     if request.wire() == target {
         return same(request, target, cx);
     }
@@ -36,6 +39,21 @@ pub fn translate(request: &ChatRequest, target: Wire, cx: &WriteContext) -> Resu
     let mut written = target.write(&read.value, cx)?;
     written.notes.splice(..0, read.notes);
     Ok(written)
+}
+
+/// The host takes only so many tools. What is no request of its wire is for others to find out.
+fn few_tools(request: &ChatRequest, cx: &WriteContext) -> Result<(), WireError> {
+    let Some(most) = cx.quirks.max_tools else { return Ok(()) };
+    let Ok(read) = request.wire().read(request.doc()) else { return Ok(()) };
+    // A tool that is declared twice counts once: it is sent once.
+    let names: HashSet<_> =
+        read.tools.iter().filter_map(|tool| tool.name.map(|name| name.decode())).collect();
+    let count = names.len() + read.tools.iter().filter(|tool| tool.name.is_none()).count();
+    if count <= most {
+        return Ok(());
+    }
+    let message = format!("the request has {count} tools; the target takes {most} at most");
+    Err(WireError::incapable("too_many_tools", "/tools", message))
 }
 
 fn same(request: &ChatRequest, wire: Wire, cx: &WriteContext) -> Result<Written, WireError> {

@@ -22,4 +22,5 @@ mod pitfalls;
 mod props;
 mod replies;
 mod requests;
+mod schemas;
 mod snapshots;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use omniroute_core::hub::ErrorBody;
 use omniroute_core::wire::{WireError, Written};
 use omniroute_core::{ChatBody, ChatResponse, Doc, Env, Failure, Phase};
 
@@ -106,7 +107,8 @@ impl Inner {
         };
         match self.format.read_reply(&doc) {
             Ok(_) => {}
-            Err(WireError::Vendor(error)) if error.code.as_deref() == Some("empty_reply") => {
+            Err(WireError::Vendor(error)) if is_empty(&error) && ended(&doc) => {}
+            Err(WireError::Vendor(error)) if is_empty(&error) => {
                 return Err(unreadable("empty_reply", "the answer has no content"));
             }
             Err(WireError::Vendor(error)) => return Err(classify_error(&error, scene)),
@@ -115,6 +117,26 @@ impl Inner {
         }
         Ok(doc)
     }
+}
+
+/// Whether an error is that of an answer without content.
+pub(super) fn is_empty(error: &ErrorBody) -> bool {
+    error.code.as_deref() == Some("empty_reply")
+}
+
+/// Whether the vendor itself says that its answer is complete, in any wire's words.
+fn ended(doc: &Doc) -> bool {
+    const PLACES: [&str; 6] =
+        ["stop_reason", "stopReason", "finish_reason", "finishReason", "done_reason", "status"];
+    const WORDS: [&str; 4] = ["stop", "end_turn", "completed", "complete"];
+    let said = |node| {
+        PLACES.iter().any(|place| {
+            let word = doc.get(node, place).and_then(|word| doc.str(word));
+            word.is_some_and(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)))
+        })
+    };
+    let mut choices = ["choices", "candidates"].into_iter().filter_map(|name| doc.get(doc.root(), name));
+    said(doc.root()) || choices.any(|list| doc.elements(list).any(said))
 }
 
 fn call_name(headers: &HeaderMap, redactor: &Redactor) -> Option<String> {

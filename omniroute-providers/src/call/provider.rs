@@ -189,7 +189,10 @@ impl HttpProvider {
     ///   without a parameter, or without reasoning whose signatures are not accepted. Each change is noted.
     /// - Dropping the future, or the stream of the answer, ends the call at the vendor.
     /// - Where the row streams only, a whole answer is put together from the stream.
-    /// - A whole answer is checked: an error inside a success and an empty answer are failures.
+    /// - A whole answer is checked: an error inside a success and an empty answer are failures. An answer without
+    ///   content that the vendor itself ended as complete (`stop`, `end_turn`, `completed`) is none: it passes, whole
+    ///   as it is, streamed with the error `empty_reply` as its last event, and the caller decides.
+    /// - More tools than the vendor takes (128 at OpenAI) are refused before anything is sent.
     ///
     /// # Errors
     /// [`Failure`], with no secret in it.
@@ -205,6 +208,7 @@ impl HttpProvider {
         context.model = Some(call.model.to_owned());
         context.quirks.drop_params.extend(row.drop_params.iter().map(ToString::to_string));
         context.quirks.plain_content |= row.plain_string_content;
+        context.quirks.max_tools = context.quirks.max_tools.or_else(|| max_tools(&row));
         let said = request.head().stream;
         let wanted = call.stream.unwrap_or(said);
         let stream = wanted || row.force_stream;
@@ -246,6 +250,11 @@ impl HttpProvider {
         };
         Ok(response)
     }
+}
+
+/// Most tools that a vendor is known to take.
+fn max_tools(row: &ProviderRow<'_>) -> Option<usize> {
+    matches!(row.id.as_ref(), "openai" | "azure-openai").then_some(128)
 }
 
 #[async_trait::async_trait]

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::StreamExt;
 use http::HeaderMap;
-use omniroute_core::hub::{Event, StreamItem};
+use omniroute_core::hub::{Event, StopReason, StreamItem};
 use omniroute_core::wire::StreamReader;
 use omniroute_core::{Body, Clock, EventStream, Failure, Mono, Phase};
 
+use super::answer::is_empty;
 use super::clocked::{Limit, Timeouts, What};
 use crate::classify::{Dialect, Scene, classify_error, classify_transport};
 use crate::redact::Redactor;
@@ -34,14 +35,17 @@ struct State {
     opened: Mono,
     useful: Mono,
     content: bool,
+    /// The vendor says that its answer is complete.
+    complete: bool,
     ended: bool,
 }
 
 /// The items of a streamed answer.
 pub(crate) fn items(parts: Parts) -> EventStream {
     let now = parts.clock.now().mono;
-    let state =
-        State { parts, ready: VecDeque::new(), opened: now, useful: now, content: false, ended: false };
+    let (opened, useful) = (now, now);
+    let (content, complete, ended) = (false, false, false);
+    let state = State { parts, ready: VecDeque::new(), opened, useful, content, complete, ended };
     EventStream::new(futures::stream::unfold(Some(state), |state| async move {
         let mut state = state?;
         match state.next().await {
@@ -80,12 +84,17 @@ impl State {
         }
     }
 
-    /// An item with an error in it is a failure; others pass.
+    /// An item with an error in it is a failure; others pass, and so does the end of an answer that the vendor means to
+    /// be empty.
     fn give(&mut self, item: StreamItem) -> Result<StreamItem, Failure> {
         for event in &item.events {
             match event {
+                Event::Error(error) if self.complete && is_empty(error) => {}
                 Event::Error(error) => return Err(classify_error(error, &self.scene())),
                 Event::Delta { .. } => self.content = true,
+                Event::Stop { stop, .. } => {
+                    self.complete |= stop.reason == StopReason::Stop && stop.raw.is_some();
+                }
                 _ => {}
             }
         }

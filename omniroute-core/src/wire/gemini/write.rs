@@ -14,7 +14,8 @@ use crate::wire::effort::{budget, fit, word};
 use crate::wire::fitted::Takes;
 use crate::wire::json::JsonWriter;
 use crate::wire::normal::{join_items, merge, pair};
-use crate::wire::{WireError, Written, foreign_extras, names, schema};
+use crate::wire::schema::{self, Dialect};
+use crate::wire::{WireError, Written, foreign_extras, names};
 
 type Notes = Vec<Diagnostic>;
 
@@ -45,7 +46,7 @@ pub(super) fn write(request: &Request<'_>, cx: &WriteContext) -> Result<Written,
     } else {
         foreign_extras(request, &mut notes)?;
     }
-    tools(request, own, &mut out, &mut notes)?;
+    tools(request, cx, own, &mut out, &mut notes)?;
     tool_config(request, own, &mut out, &mut notes);
     let head = request.turns.iter().take_while(|t| t.is_system()).count();
     let (system, rest) = request.turns.split_at(head);
@@ -80,7 +81,7 @@ fn config(
     }
     CONFIG.write(&sent, cx, &mut inner, notes)?;
     limit(request, cx, own, &mut inner, notes);
-    output(request, own, &mut inner, notes);
+    output(request, cx, own, &mut inner, notes);
     reasoning(request, cx, own, &mut inner, notes);
     if own {
         for (key, value) in &request.extra {
@@ -126,7 +127,15 @@ fn limit(request: &Request<'_>, cx: &WriteContext, own: bool, out: &mut JsonWrit
     }
 }
 
-fn output(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut Notes) {
+/// What schemas the host takes, and under which names: those of tools, and that of the answer.
+fn dialect(cx: &WriteContext) -> (Dialect, [&'static str; 2]) {
+    match cx.quirks.openapi_schemas {
+        true => (Dialect::GeminiOpenapi, ["parameters", "responseSchema"]),
+        false => (Dialect::GeminiJson, ["parametersJsonSchema", "responseJsonSchema"]),
+    }
+}
+
+fn output(request: &Request<'_>, cx: &WriteContext, own: bool, out: &mut JsonWriter, notes: &mut Notes) {
     match &request.output {
         None => {}
         Some(Output::Text) => drop(out.key("responseMimeType").text("text/plain")),
@@ -137,12 +146,10 @@ fn output(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut No
             if own && !older {
                 out.key("responseJsonSchema").json(schema);
             } else if !own {
-                let (kept, changed) = schema::gemini_json(schema.raw());
-                out.key("responseJsonSchema").raw(&kept);
-                if changed {
-                    let action = "keywords that the target does not know are left out";
-                    notes.push(Diagnostic::new("schema_simplified", "/output", action));
-                }
+                let (dialect, [_, key]) = dialect(cx);
+                let fitted = schema::fit(schema.raw(), dialect);
+                out.key(key).raw(&fitted.schema);
+                notes.extend(fitted.note("/output"));
             }
         }
     }
@@ -183,10 +190,17 @@ fn reasoning(request: &Request<'_>, cx: &WriteContext, own: bool, out: &mut Json
 }
 
 /// All functions in one entry; tools of the vendor's own in entries of theirs.
-fn tools(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut Notes) -> Result<(), WireError> {
+fn tools(
+    request: &Request<'_>,
+    cx: &WriteContext,
+    own: bool,
+    out: &mut JsonWriter,
+    notes: &mut Notes,
+) -> Result<(), WireError> {
     if request.tools.is_empty() {
         return Ok(());
     }
+    let (dialect, [key, _]) = dialect(cx);
     out.key("tools").array();
     let functions =
         || request.tools.iter().filter(|t| matches!(t.kind, ToolKind::Function | ToolKind::Custom(_)));
@@ -196,17 +210,13 @@ fn tools(request: &Request<'_>, own: bool, out: &mut JsonWriter, notes: &mut Not
             out.object().key("name").str(&tool.name).opt_str("description", tool.description.as_ref());
             let older = own && tool.extra.iter().any(|(key, _)| key.is("parameters"));
             match (&tool.schema, &tool.kind) {
-                (_, ToolKind::Custom(_)) => drop(out.key("parametersJsonSchema").raw(FREE_INPUT)),
+                (_, ToolKind::Custom(_)) => drop(out.key(key).raw(FREE_INPUT)),
                 (Some(_), _) if older => {}
                 (Some(schema), _) if own => drop(out.key("parametersJsonSchema").json(schema)),
                 (Some(schema), _) => {
-                    let (kept, changed) = schema::gemini_json(schema.raw());
-                    out.key("parametersJsonSchema").raw(&kept);
-                    if changed {
-                        let pointer = format!("/tools/{}", tool.name.decode());
-                        let action = "keywords that the target does not know are left out";
-                        notes.push(Diagnostic::new("schema_simplified", pointer, action));
-                    }
+                    let fitted = schema::fit(schema.raw(), dialect);
+                    out.key(key).raw(&fitted.schema);
+                    notes.extend(fitted.note(format!("/tools/{}", tool.name.decode())));
                 }
                 (None, _) => {}
             }

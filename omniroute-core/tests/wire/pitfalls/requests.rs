@@ -79,8 +79,8 @@ fn p29_schemas_hold_only_words_that_the_target_knows() {
     let (found, codes) = sent(OPENAI_CHAT, GEMINI, &body, &WriteContext::default());
     let tool = &found["tools"][0]["functionDeclarations"][0];
     let text = tool.to_string();
-    for word in ["$schema", "minLength", "exclusiveMinimum", "uniqueItems", "\"const\"", "strict"] {
-        assert!(!text.contains(word), "{word}: {text}");
+    for word in ["$schema", "minLength", "exclusiveMinimum", "uniqueItems", "const", "strict"] {
+        assert!(!text.contains(&format!("\"{word}\"")), "{word}: {text}");
     }
     let kept = &tool["parametersJsonSchema"];
     assert!(
