@@ -63,7 +63,7 @@ impl Steps for CountedSelf {
 }
 
 fn counted(report: &Report, verdict: Verdict) -> Report {
-    let mut report = report.clone();
+    let mut report = *report;
     if report.verdict == verdict {
         report.verdict = Verdict::ProviderFailure;
     }
