@@ -15,7 +15,7 @@ pub(crate) use keys::sha256_hex;
 
 use omniroute_core::{
     Added, BlobStore, ChatRequest, CompressReceipt, CounterInfo, Diagnostic, Doc, DocError, EngineContext,
-    Moment, SegmentKind, Tokenizer, Transcript,
+    EngineInfo, Moment, SegmentKind, Tokenizer, Transcript,
 };
 
 use crate::ccr::Placement;
@@ -132,7 +132,8 @@ impl Pipeline<'_> {
 
     /// Whether a step would leave out what the model can fetch.
     fn wants_retrieval(&self) -> bool {
-        self.retrieval && !self.steps.lossless_only && self.steps.engines.iter().any(|e| e.info().retrieval)
+        let uses = |info: &EngineInfo| info.retrieval || info.handles;
+        self.retrieval && !self.steps.lossless_only && self.steps.engines.iter().any(|e| uses(e.info()))
     }
 
     /// Whether a step would work on older turns.

@@ -160,11 +160,16 @@ fn every_setting_changes_what_comes_out_or_is_an_error() {
                 _ => format!("a whole number from {} to {}", field.min, field.max),
             };
             let (id, key, value) = (entry.info.id, field.key, field.min.saturating_sub(1));
-            assert_eq!(error, format!("engine \"{id}\": key \"{key}\": {value} is not {rule}"));
+            assert_eq!(
+                error,
+                format!("configuration: engine \"{id}\": key \"{key}\": {value} is not {rule}")
+            );
             let unknown = Step::new(id).with(format!("{key}_of_none"), value);
             let error = Compress::builder().steps([unknown]).build().unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("engine \"{id}\": key \"{key}_of_none\" is not known")),
+                error.starts_with(&format!(
+                    "configuration: engine \"{id}\": key \"{key}_of_none\" is not known"
+                )),
                 "{error}"
             );
             let other = match &field.default {

@@ -53,6 +53,8 @@ pub struct EngineInfo {
     /// It leaves out what the model can only fetch with the retrieval tool; it is not asked where that tool cannot
     /// be called.
     pub retrieval: bool,
+    /// What it leaves out can be fetched with the retrieval tool, where that can be called; it works without it too.
+    pub handles: bool,
     /// It works on older turns at rewrite points, see [`CompressionEngine::history`].
     pub history: bool,
 }
@@ -71,6 +73,7 @@ impl EngineInfo {
             min_bytes: 0,
             own_gates: false,
             retrieval: false,
+            handles: false,
             history: false,
         }
     }
@@ -114,6 +117,13 @@ impl EngineInfo {
     #[must_use]
     pub const fn needs_retrieval(mut self) -> Self {
         self.retrieval = true;
+        self
+    }
+
+    /// Says that the engine leaves handles for the retrieval tool where that can be called.
+    #[must_use]
+    pub const fn offers_retrieval(mut self) -> Self {
+        self.handles = true;
         self
     }
 

@@ -21,6 +21,7 @@ const INFO: EngineInfo = EngineInfo::new("aggressive", Loss::Lossy)
     .summary("old results keep their ends, hits or first rows; only where the history is rewritten anyway")
     .priority(40)
     .targets(&[])
+    .offers_retrieval()
     .rewrites_history();
 
 const FIELDS: &[ConfigField] = &[

@@ -20,6 +20,7 @@ const INFO: EngineInfo = EngineInfo::new("relevance", Loss::Lossy)
     .summary("old, long results keep what has to do with the last question; only where the history is rewritten anyway")
     .priority(35)
     .targets(&[])
+    .offers_retrieval()
     .rewrites_history();
 
 const FIELDS: &[ConfigField] = &[

@@ -15,6 +15,7 @@ const INFO: EngineInfo = EngineInfo::new("ultra", Loss::Lossy)
     .summary("prose in old results loses its least telling words; only where the history is rewritten anyway")
     .priority(45)
     .targets(&[])
+    .offers_retrieval()
     .rewrites_history();
 
 const FIELDS: &[ConfigField] = &[

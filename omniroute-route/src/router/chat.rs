@@ -207,6 +207,7 @@ impl Inner {
         let known = self.known(request, options, now, false)?;
         let mut desk = Desk::default();
         slot.fill(&mut desk, &self.resilience, &self.stats, &self.quotas, now);
+        self.windows.fill(&slot.pool, &known.facts, now.wall, &mut desk.columns);
         let ask = Ask { request: &known.facts, session: known.session.as_ref(), options: &route, now, seed };
         match slot.planner.explain(ask, &slot.pool, &desk.columns, &mut desk.work) {
             Ok(decision) => Ok(Explanation::whole(&decision, slot.planner.strategy().id(), &slot.pool)),

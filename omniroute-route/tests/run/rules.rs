@@ -20,7 +20,7 @@ fn notes(receipt: &RouteReceipt) -> String {
 
 #[test]
 fn an_answer_that_breaks_a_rule_is_none_and_nobody_is_blamed() {
-    let world = ruled(vec![says("so sorry"), says("sorry"), says("sorry")], "sorry").build();
+    let world = ruled(vec![says("so sorry"), says("sorry"), says("sorry"), says("sorry")], "sorry").build();
     let (text, receipt) = world.said(ask(false));
     assert!(text.contains("b/1"), "{text}");
     assert_eq!(tried(&receipt), "a/1 a/1 b/1", "once more there, then the next");
@@ -55,13 +55,13 @@ fn a_stream_is_ruled_only_where_it_is_held_back_to_its_end() {
 fn a_stream_that_is_held_back_to_its_end_may_break_off_anywhere() {
     let breaks = vec![role(), delta("hel"), delta("lo"), Piece::Wait(9_000)];
     let world = world()
-        .with("a/1", vec![Step::Stream(breaks.clone()), Step::Stream(breaks)])
+        .with("a/1", vec![Step::Stream(breaks)])
         .with("b/1", vec![])
         .text("strict_stream", "full")
         .build();
     let (text, receipt) = world.said(ask(true));
     assert!(!text.contains("hel") && text.contains("b/1"), "{text}");
-    assert_eq!(tried(&receipt), "a/1 a/1 b/1");
+    assert_eq!(tried(&receipt), "a/1 b/1");
     world.at_rest();
 }
 

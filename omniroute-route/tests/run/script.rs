@@ -125,7 +125,7 @@ impl Provider for Scripted {
             Step::Answer => ChatBody::Whole(Doc::parse(text_reply(self.wire, &self.name)).unwrap()),
             Step::Whole(body) => ChatBody::Whole(Doc::parse(body).unwrap()),
             Step::Calls(tool) => {
-                let sent = written.names.sent(tool).unwrap();
+                let sent = written.names.sent(tool).unwrap_or(tool);
                 let call = format!(r#"{{"type":"tool_use","id":"t1","name":"{sent}","input":{{}}}}"#);
                 let body = text_reply(wire::ANTHROPIC, "go").replace("end_turn", "tool_use");
                 let body = body.replace("}],", &format!("}},{call}],"));
