@@ -34,19 +34,19 @@ struct Part {
 }
 
 const CAST: [Part; 3] = [
-    Part {
-        provider: "anthropic",
-        connection: "team",
-        model: "claude-sonnet-4-5",
-        trouble: Some((20, 50, FailureKind::RateLimited, Some(Duration::from_secs(60)))),
-    },
+    Part { provider: "anthropic", connection: "team", model: "claude-sonnet-4-5", trouble: None },
     Part {
         provider: "openai",
         connection: "work",
         model: "gpt-5",
+        trouble: Some((20, 50, FailureKind::RateLimited, Some(Duration::from_secs(60)))),
+    },
+    Part {
+        provider: "gemini",
+        connection: "home",
+        model: "gemini-2.5-pro",
         trouble: Some((35, 75, FailureKind::Unavailable, None)),
     },
-    Part { provider: "gemini", connection: "home", model: "gemini-2.5-pro", trouble: None },
 ];
 
 /// What became of every call.
