@@ -298,3 +298,26 @@ fn an_old_success_does_not_make_its_permit_young() {
     assert_eq!(world.resilience.look(picks[0]).level, 1, "nor does its end");
     assert_eq!(world.resilience.counts().stale_failures, 1);
 }
+
+#[test]
+fn nothing_holds_a_store_that_nobody_uses_any_more() {
+    let clock = JumpyClock::default();
+    let store =
+        std::sync::Arc::new(omniroute_resilience::MemoryStore::new(std::sync::Arc::new(clock.clone())));
+    let held = std::sync::Arc::downgrade(&store);
+    let resilience = omniroute_resilience::Resilience::builder(store, std::sync::Arc::new(clock.clone()))
+        .process(1)
+        .build()
+        .unwrap();
+    let specs = keys("p", 2);
+    resilience.configure(&specs);
+    let picks = handles(&resilience, &specs, "m");
+    let permit = admit(&resilience, &picks).unwrap();
+    let outcome = permit.outcome(clock.now());
+    block_on(permit.report(outcome));
+    let permit = admit(&resilience, &picks).unwrap();
+    drop(resilience);
+    assert!(held.upgrade().is_some(), "a permit still needs it");
+    drop(permit);
+    assert!(held.upgrade().is_none());
+}
