@@ -18,6 +18,18 @@ use crate::shell::txn::transact;
 #[derive(Debug, Clone)]
 pub struct Resilience {
     pub(crate) core: Arc<Core>,
+    _open: Arc<Open>,
+}
+
+/// Goes with the last [`Resilience`]: what waits for a store that nobody will call again belongs to permits that hold
+/// the core, and would keep it, and the store, for ever.
+#[derive(Debug)]
+struct Open(Arc<Core>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 /// Puts a [`Resilience`] together.
@@ -66,7 +78,8 @@ impl Builder {
             parts.into_iter().fold(0, |mixed, part| crate::rng::mix(mixed ^ part))
         });
         let core = Core::new(self.config, self.store, self.clock, self.seed, process);
-        Ok(Resilience { core: Arc::new(core) })
+        let core = Arc::new(core);
+        Ok(Resilience { _open: Arc::new(Open(Arc::clone(&core))), core })
     }
 }
 

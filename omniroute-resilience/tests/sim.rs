@@ -132,6 +132,24 @@ fn missed(twin: &Script) {
 }
 
 #[test]
+fn nothing_of_a_run_stays() {
+    let held = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = std::sync::Arc::clone(&held);
+    let make: sim::library::MakeStore = Rc::new(move |time| {
+        let (open, kept) = (memory()(time), std::sync::Arc::clone(&kept));
+        std::sync::Arc::new(move || {
+            let store = open();
+            kept.lock().unwrap().push(std::sync::Arc::downgrade(&store));
+            store
+        })
+    });
+    drop(run(script("S-15"), 0, &library(make, Breakage::None)));
+    let held = held.lock().unwrap();
+    assert!(held.len() > 10, "processes were killed and started");
+    assert!(held.iter().all(|store| store.strong_count() == 0), "{} hold on", held[0].strong_count());
+}
+
+#[test]
 fn twin_looks_that_come_late() {
     missed(&Script {
         build: |world, plan, dice| {

@@ -1,7 +1,7 @@
 //! Everything that permits, waiters and readers share: configuration, store, clock, rows, events, outbox.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
@@ -66,6 +66,7 @@ pub(crate) struct Core {
     pub(crate) events: Ring,
     outbox: Mutex<VecDeque<Work>>,
     outbox_length: AtomicU64,
+    closed: AtomicBool,
     pub(crate) waiting: Waiting,
     pub(crate) pins: Pins,
     pub(crate) counters: CachePadded<Counters>,
@@ -112,6 +113,7 @@ impl Core {
             shares: Mutex::default(),
             outbox: Mutex::default(),
             outbox_length: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
             counters: CachePadded::default(),
             store_away_until: AtomicU64::new(0),
             degraded: Once::default(),
@@ -302,15 +304,30 @@ impl Core {
         }
     }
 
-    /// Keeps work for the next call of the store.
+    /// Keeps work for the next call of the store, if there will be one.
     pub(crate) fn later(&self, work: Work) {
         let mut outbox = lock(&self.outbox);
+        if self.closed.load(Relaxed) {
+            self.counters.outbox_dropped.fetch_add(1, Relaxed);
+            return;
+        }
         if outbox.len() >= self.config.outbox as usize {
             outbox.pop_front();
             self.counters.outbox_dropped.fetch_add(1, Relaxed);
         }
         outbox.push_back(work);
         self.outbox_length.store(outbox.len() as u64, Relaxed);
+    }
+
+    /// Nobody asks for permits any more.
+    pub(crate) fn close(&self) {
+        let left = {
+            let mut outbox = lock(&self.outbox);
+            self.closed.store(true, Relaxed);
+            self.outbox_length.store(0, Relaxed);
+            std::mem::take(&mut *outbox)
+        };
+        self.counters.outbox_dropped.fetch_add(left.len() as u64, Relaxed);
     }
 
     pub(crate) fn outbox_length(&self) -> u64 {

@@ -309,13 +309,17 @@ fn nothing_holds_a_store_that_nobody_uses_any_more() {
         .process(1)
         .build()
         .unwrap();
-    let specs = keys("p", 2);
+    let mut specs = keys("p", 2);
+    specs[0].limits.max_concurrent = Some(2);
     resilience.configure(&specs);
     let picks = handles(&resilience, &specs, "m");
     let permit = admit(&resilience, &picks).unwrap();
     let outcome = permit.outcome(clock.now());
     block_on(permit.report(outcome));
-    let permit = admit(&resilience, &picks).unwrap();
+    // Whoever hangs up leaves a place to be given back when the store is called next, which is never.
+    drop(admit(&resilience, &picks).unwrap());
+    assert_eq!(resilience.health().outbox, 1);
+    let permit = admit(&resilience, &picks[1..]).unwrap();
     drop(resilience);
     assert!(held.upgrade().is_some(), "a permit still needs it");
     drop(permit);
