@@ -161,8 +161,25 @@ fn without_the_tool_each_cut_is_counted_in_its_place() {
         let after = text(&sent);
         assert!(after.contains("[omitted: ") && !after.contains("[CCR retrieve"), "{name}");
         assert!(sent.receipt.dropped.bytes > 0 && sent.receipt.dropped.recoverable_bytes == 0);
-        assert!(sent.receipt.dropped.lines + sent.receipt.dropped.rows > 0, "{name}");
+        let number = |rest: &str| rest.split(' ').next()?.parse::<u64>().ok();
+        let counted: u64 = after.split("[omitted: ").skip(1).filter_map(number).sum();
+        assert!(counted > 0);
+        assert_eq!(counted, sent.receipt.dropped.lines + sent.receipt.dropped.rows, "{name}");
     }
+}
+
+#[test]
+fn nobody_is_sent_to_a_text_that_lost_parts() {
+    let mut agent = agent(wire::ANTHROPIC, 30);
+    agent.call("bash", json!({"command": "./run 9"}), prose(9));
+    for name in ENGINES_HERE {
+        let both = Compress::builder().steps([Step::new("repeat"), Step::new(name)]).build().unwrap();
+        assert!(!text(&cold(&both, &agent)).contains("[unchanged: identical"), "{name}");
+    }
+    assert!(
+        text(&cold(&plan("repeat"), &agent)).contains("[unchanged: identical"),
+        "the same check sees one"
+    );
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn unknown_names_are_errors_that_name_them() {
 }
 
 #[test]
-fn every_setting_changes_what_comes_out_or_is_an_error() {
+fn every_setting_is_checked_and_part_of_the_fingerprint() {
     for entry in omniroute_compress::ENGINES {
         for field in entry.fields {
             let wrong = Step::new(entry.info.id).with(field.key, field.min.saturating_sub(1));

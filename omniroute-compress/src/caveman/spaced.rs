@@ -86,7 +86,7 @@ fn word_bits(place: &Place<'_>) -> Vec<u16> {
 }
 
 /// Whether a sentence ends between two words. A dot inside a name or a number ends none, nor does the end of a line.
-fn ends_sentence(gap: &[u8]) -> bool {
+pub(super) fn ends_sentence(gap: &[u8]) -> bool {
     let ends = |at: usize| gap.get(at + 1).is_none_or(u8::is_ascii_whitespace);
     gap.iter().enumerate().any(|(at, b)| matches!(b, b'.' | b'!' | b'?') && ends(at))
 }

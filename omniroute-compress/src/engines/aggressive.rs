@@ -15,6 +15,7 @@ use omniroute_core::{CompressionEngine, EngineContext, EngineError, EngineInfo, 
 use super::kept::{Cut, Lines, open_results, put};
 use crate::config::{ConfigField, Settings};
 use crate::entry::{EngineEntry, Parts};
+use crate::protect;
 use crate::shell::tools::{ToolKind, tool_kind};
 
 const INFO: EngineInfo = EngineInfo::new("aggressive", Loss::Lossy)
@@ -42,15 +43,7 @@ const MAX_FILES: usize = 20;
 pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
 
 fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
-    let size = |key| settings.size(key);
-    Arc::new(Aggressive {
-        min: size("min_chars"),
-        ends: (size("head_lines"), size("tail_lines")),
-        hits: size("hits"),
-        shell: size("shell_lines"),
-        json: size("json_chars"),
-        rows: (size("array_head"), size("array_tail")),
-    })
+    Arc::new(Aggressive::new(settings))
 }
 
 #[derive(Debug)]
@@ -72,9 +65,6 @@ impl CompressionEngine for Aggressive {
         for index in open_results(past, self.min) {
             let Some(segment) = past.segments().get(index) else { continue };
             let kind = past.call_of(index).map_or(ToolKind::Other, |call| tool_kind(&call.tool));
-            if kind == ToolKind::Write {
-                continue;
-            }
             let (technique, cut) = self.cut(segment.sent(), kind);
             put(past, cx, INFO.id, (index, technique), cut)?;
         }
@@ -83,6 +73,18 @@ impl CompressionEngine for Aggressive {
 }
 
 impl Aggressive {
+    fn new(settings: &Settings) -> Self {
+        let size = |key| settings.size(key);
+        Aggressive {
+            min: size("min_chars"),
+            ends: (size("head_lines"), size("tail_lines")),
+            hits: size("hits"),
+            shell: size("shell_lines"),
+            json: size("json_chars"),
+            rows: (size("array_head"), size("array_tail")),
+        }
+    }
+
     fn cut(&self, text: &str, kind: ToolKind) -> (&'static str, Cut) {
         if let Some(doc) = json::read(text) {
             let long = text.len() >= self.json;
@@ -93,7 +95,7 @@ impl Aggressive {
         if found > self.hits && found * 10 >= hits.len() * 6 {
             return ("hits", self.search(text, &hits));
         }
-        let mut lines = Lines::new(text);
+        let mut lines = Lines::new(text, &protect::spans(text));
         let count = lines.lines.len();
         if kind == ToolKind::Shell {
             lines.keep(count.saturating_sub(self.shell)..count);
@@ -106,7 +108,7 @@ impl Aggressive {
 
     /// The first hits, and in which files the others are.
     fn search(&self, text: &str, hits: &[Option<&str>]) -> Cut {
-        let mut lines = Lines::new(text);
+        let mut lines = Lines::new(text, &protect::spans(text));
         let mut files: BTreeMap<&str, usize> = BTreeMap::new();
         let mut seen = 0;
         for (n, hit) in hits.iter().enumerate() {
@@ -154,16 +156,7 @@ mod tests {
     use crate::Step;
 
     fn engine() -> Aggressive {
-        let s = Step::new("aggressive").resolve(FIELDS, &mut Vec::new());
-        let size = |key| s.size(key);
-        Aggressive {
-            min: size("min_chars"),
-            ends: (size("head_lines"), size("tail_lines")),
-            hits: size("hits"),
-            shell: size("shell_lines"),
-            json: size("json_chars"),
-            rows: (size("array_head"), size("array_tail")),
-        }
+        Aggressive::new(&Step::new("aggressive").resolve(FIELDS, &mut Vec::new()))
     }
 
     #[test]

@@ -7,24 +7,18 @@ use aho_corasick::AhoCorasick;
 use omniroute_core::{EngineContext, EngineError, History, Replacement, SegmentKind};
 
 use super::reads::newest_reads;
+use crate::budget::is_telling;
 use crate::ccr::{in_place_of, is_tool, keep};
 use crate::marker;
-use crate::protect::{self, Kind};
+use crate::protect::{Kind, Span};
+use crate::shell::tools::{ToolKind, tool_kind};
 
 /// Longest text that is worked on.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Words of lines that tell of an error, of a decision or of work that is still open.
+/// Words of lines that tell of a decision or of work that is still open; [`is_telling`] knows those of trouble.
 static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let words = [
-        "error",
-        "fail",
-        "exception",
-        "panic",
-        "fatal",
-        "traceback",
-        "denied",
-        "warning",
         "cannot",
         "not found",
         "todo",
@@ -43,12 +37,15 @@ static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 /// Whether a line must stay in sight.
 pub(super) fn stays(line: &str) -> bool {
-    TELLING.is_match(line)
+    is_telling(line) || TELLING.is_match(line)
 }
 
-/// The results that may lose parts: old, no error, no failed command, not the latest read of a file, not fetched with
-/// the retrieval tool, without a marker of ours.
+/// The results that may lose parts: old, no error, no failed command, not the latest read of a file, not the answer
+/// of a tool that writes, not fetched with the retrieval tool, without a marker of ours.
 pub(super) fn open_results(past: &History<'_, '_>, min_bytes: usize) -> Vec<usize> {
+    if past.end() == 0 {
+        return Vec::new();
+    }
     let newest = newest_reads(past);
     let fits = |index: &usize| {
         let Some(segment) = past.segments().get(*index) else { return false };
@@ -60,7 +57,7 @@ pub(super) fn open_results(past: &History<'_, '_>, min_bytes: usize) -> Vec<usiz
             && (min_bytes..=MAX_BYTES).contains(&segment.sent().len())
             && segment.exit_code().is_none_or(|code| code == 0)
             && !(newest.contains(index) && call.is_none_or(file))
-            && !call.is_some_and(|call| is_tool(&call.tool))
+            && !call.is_some_and(|call| is_tool(&call.tool) || tool_kind(&call.tool) == ToolKind::Write)
             && !marker::contains(segment.original())
             && !marker::contains(segment.sent())
     };
@@ -85,12 +82,11 @@ pub(super) struct Lines<'t> {
 
 impl<'t> Lines<'t> {
     /// Keeps what always stays: telling words, errors and stack traces.
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str, spans: &[Span]) -> Self {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut keep: Vec<bool> = lines.iter().map(|line| stays(line)).collect();
-        let errors = protect::spans(text);
         let mut errors =
-            errors.iter().filter(|s| matches!(s.kind, Kind::ErrorLine | Kind::StackFrame)).peekable();
+            spans.iter().filter(|s| matches!(s.kind, Kind::ErrorLine | Kind::StackFrame)).peekable();
         let mut at = 0;
         for (line, keep) in lines.iter().zip(&mut keep) {
             let end = at + line.len();
@@ -171,7 +167,8 @@ pub(super) fn put(
     if !pays(&out.text) {
         return Ok(());
     }
-    out.dropped.bytes = out.dropped.bytes.max(cut.bytes);
+    // All that is not there any more, also what earlier steps took: the new form replaces theirs.
+    out.dropped.bytes = cut.bytes.max(original.len().saturating_sub(out.text.len()) as u64);
     out.dropped.recoverable_bytes = if out.recoverable.is_empty() { 0 } else { out.dropped.bytes };
     (out.dropped.lines, out.dropped.rows) = (cut.lines, cut.rows);
     past.replace(by, index, out.technique(technique, 1));
@@ -181,12 +178,13 @@ pub(super) fn put(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protect;
 
     #[test]
     fn kept_lines_keep_their_bytes_and_runs_are_counted() {
         let text =
             "head\r\n".to_owned() + &"a line of no matter\r\n".repeat(9) + "it failed here\r\n" + "x\nlast";
-        let mut lines = Lines::new(&text);
+        let mut lines = Lines::new(&text, &protect::spans(&text));
         lines.keep(0..1);
         lines.keep(12..99);
         let cut = lines.cut();

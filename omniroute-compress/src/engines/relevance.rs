@@ -75,6 +75,9 @@ impl CompressionEngine for Relevance {
     }
 
     fn history(&self, past: &mut History<'_, '_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
+        if past.end() == 0 {
+            return Ok(());
+        }
         let asked = asked(past);
         if asked.is_empty() {
             return Ok(());
@@ -121,8 +124,9 @@ struct Part {
 
 impl Relevance {
     fn cut(&self, text: &str, asked: &Words) -> Cut {
-        let mut lines = Lines::new(text);
-        let mut parts = self.parts(text, &lines.lines, asked);
+        let spans = protect::spans(text);
+        let mut lines = Lines::new(text, &spans);
+        let mut parts = self.parts(text, &lines.lines, &spans, asked);
         let count = parts.len();
         if count < 3 {
             return Cut::default();
@@ -155,8 +159,7 @@ impl Relevance {
         lines.cut()
     }
 
-    fn parts(&self, text: &str, lines: &[&str], asked: &Words) -> Vec<Part> {
-        let spans = protect::spans(text);
+    fn parts(&self, text: &str, lines: &[&str], spans: &[Span], asked: &Words) -> Vec<Part> {
         let unit = |span: &&Span| {
             let number = || {
                 text.get(span.start..span.end)

@@ -10,7 +10,7 @@ use omniroute_core::{
 use crate::config::{ConfigField, Settings};
 use crate::entry::{EngineEntry, Parts};
 use crate::redact::redact;
-use crate::rtk::kit::Level;
+use crate::rtk::kit::{Level, hides};
 use crate::rtk::{FilterSet, LOG_CLASSES, run};
 use crate::shell::class;
 
@@ -121,11 +121,7 @@ fn hidden(text: &str) -> u32 {
     if text.is_ascii() {
         return 0;
     }
-    let unseen = |c: &char| {
-        matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}')
-    };
-    u32::try_from(text.chars().filter(unseen).count()).unwrap_or(u32::MAX)
+    u32::try_from(text.chars().filter(|c| hides(*c) || *c == '\u{feff}').count()).unwrap_or(u32::MAX)
 }
 
 /// What is known about a result.
@@ -149,7 +145,7 @@ mod tests {
     fn what_nobody_sees_is_counted() {
         for (text, count) in [
             ("plain\tlines\n", 0),
-            ("visible: \u{e9} \u{4e2d} \u{1f600}", 0),
+            ("visible: \u{e9} \u{4e2d} \u{1f469}\u{200d}\u{1f4bb}", 0),
             ("a\u{200b}b \u{202e}c\u{2066} \u{feff}", 4),
             ("\u{e006e}\u{e006f}", 2),
         ] {

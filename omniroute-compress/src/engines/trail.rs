@@ -211,15 +211,22 @@ pub(super) fn refers_back(edited_by: &[&str]) -> bool {
     edited_by.iter().any(|id| matches!(*id, "repeat" | "session-dedup"))
 }
 
-/// Whether a text was replaced by a line that stands for it: nobody may be sent there for its content.
+/// Whether a text was replaced by a line that stands for it, or lost parts at a rewrite point: nobody may be sent there
+/// for its content.
 pub(super) fn is_stub(edited_by: &[&str]) -> bool {
-    edited_by.iter().any(|id| matches!(*id, "ccr" | "read-lifecycle" | "budget"))
+    let cut = |id: &&str| matches!(*id, "aggressive" | "relevance" | "ultra");
+    edited_by.iter().any(|id| is_line(id) || cut(id))
 }
 
-/// Whether a text stands there itself: no stub, no reference to another text, no table, no sample.
+/// Engines that leave one line of a text.
+fn is_line(id: &str) -> bool {
+    matches!(id, "ccr" | "read-lifecycle" | "budget")
+}
+
+/// Whether a text stands there itself: no line in its place, no reference to another text, no table, no sample.
 pub(crate) fn is_whole(edited_by: &[&str]) -> bool {
-    let other = |id: &&str| matches!(*id, "rows" | "ionizer");
-    !is_stub(edited_by) && !refers_back(edited_by) && !edited_by.iter().any(other)
+    let other = |id: &&str| is_line(id) || matches!(*id, "rows" | "ionizer");
+    !refers_back(edited_by) && !edited_by.iter().any(other)
 }
 
 /// Where a text stands, in the words of an undo instruction.

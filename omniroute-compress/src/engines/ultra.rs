@@ -9,7 +9,6 @@ use super::kept::{Cut, open_results, put};
 use crate::caveman::prune;
 use crate::config::{ConfigField, Settings};
 use crate::entry::{EngineEntry, Parts};
-use crate::shell::tools::{ToolKind, tool_kind};
 
 const INFO: EngineInfo = EngineInfo::new("ultra", Loss::Lossy)
     .summary("prose in old results loses its least telling words; only where the history is rewritten anyway")
@@ -60,9 +59,8 @@ impl CompressionEngine for Ultra {
     fn history(&self, past: &mut History<'_, '_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
         for index in open_results(past, self.min) {
             let Some(segment) = past.segments().get(index) else { continue };
-            let kind = past.call_of(index).map_or(ToolKind::Other, |call| tool_kind(&call.tool));
             let sent = segment.sent();
-            if kind == ToolKind::Write || sent.trim_start().starts_with(['{', '[']) {
+            if sent.trim_start().starts_with(['{', '[']) {
                 continue;
             }
             let Some(text) = prune(sent, self.rate, self.min_score) else { continue };

@@ -83,7 +83,7 @@ pub struct Quirks {
     pub short_ids: bool,
     /// Whether calls must not carry ids.
     pub no_call_ids: bool,
-    /// Whether schemas have to be in the older dialect, without references and without `null` as a type (Gemini).
+    /// Whether schemas have to be in the older dialect, without references and without `null` as a type (Gemini). Requests of Gemini's own wire keep theirs.
     pub openapi_schemas: bool,
     /// Most tools of a request; default: any number. Above it the target is incapable (`too_many_tools`).
     pub max_tools: Option<usize>,

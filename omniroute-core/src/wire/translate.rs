@@ -44,8 +44,8 @@ pub fn translate(request: &ChatRequest, target: Wire, cx: &WriteContext) -> Resu
 /// The host takes only so many tools. What is no request of its wire is for others to find out.
 fn few_tools(request: &ChatRequest, cx: &WriteContext) -> Result<(), WireError> {
     let Some(most) = cx.quirks.max_tools else { return Ok(()) };
-    let Ok(read) = request.wire().read(request.doc()) else { return Ok(()) };
-    // A tool that is declared twice counts once: it is sent once.
+    let Ok(read) = request.conversation() else { return Ok(()) };
+    // A tool that is declared twice counts once: a translated request sends it once.
     let names: HashSet<_> =
         read.tools.iter().filter_map(|tool| tool.name.map(|name| name.decode())).collect();
     let count = names.len() + read.tools.iter().filter(|tool| tool.name.is_none()).count();

@@ -128,7 +128,7 @@ pub(super) fn is_empty(error: &ErrorBody) -> bool {
 fn ended(doc: &Doc) -> bool {
     const PLACES: [&str; 6] =
         ["stop_reason", "stopReason", "finish_reason", "finishReason", "done_reason", "status"];
-    const WORDS: [&str; 4] = ["stop", "end_turn", "completed", "complete"];
+    const WORDS: [&str; 5] = ["stop", "eos", "end_turn", "completed", "complete"];
     let said = |node| {
         PLACES.iter().any(|place| {
             let word = doc.get(node, place).and_then(|word| doc.str(word));

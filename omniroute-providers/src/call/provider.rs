@@ -191,7 +191,8 @@ impl HttpProvider {
     /// - Where the row streams only, a whole answer is put together from the stream.
     /// - A whole answer is checked: an error inside a success and an empty answer are failures. An answer without
     ///   content that the vendor itself ended as complete (`stop`, `end_turn`, `completed`) is none: it passes, whole
-    ///   as it is, streamed with the error `empty_reply` as its last event, and the caller decides.
+    ///   as it is, streamed with the error `empty_reply` as its last event, and the caller decides. Put
+    ///   together from a stream it stays a failure.
     /// - More tools than the vendor takes (128 at OpenAI) are refused before anything is sent.
     ///
     /// # Errors

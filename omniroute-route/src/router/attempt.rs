@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::{Either, select};
-use omniroute_core::hub::{Assembler, Delta, Event, StreamItem, WriteContext, replay};
+use omniroute_core::hub::{Assembler, Delta, ErrorBody, Event, Reply, StreamItem, WriteContext, replay};
 use omniroute_core::wire::{ToolNames, Wire};
 use omniroute_core::{
     CallContext, ChatBody, ChatRequest, Clock, Doc, EventStream, Failure, FailureKind, Mono, Permit, Phase,
@@ -162,17 +162,23 @@ impl Job {
                 if from != self.client && self.client.stream_writer(&context).is_none() {
                     return Err(untold(&self.client.cannot("write streams")));
                 }
+                let passes = from == self.client && self.tool_tail && trusted(from);
                 if execution.strict_stream == StrictStream::Full {
                     let ready = within(&*env.clock, limit, to_the_end(&mut items, from)).await;
                     let (ready, reply) = ready.ok_or_else(late)??;
-                    check_stream(&reply, lens)?.into_iter().for_each(|note| self.receipt.note(note));
+                    match reply {
+                        Err(error) if passes && empty(&error) => self.receipt.note("legitimate_empty"),
+                        Err(error) => return Err(of_error(&error, Phase::BodyComplete)),
+                        Ok(reply) => {
+                            check_stream(&reply, lens)?.into_iter().for_each(|note| self.receipt.note(note));
+                        }
+                    }
                     let items = EventStream::new(futures::stream::empty());
                     return Ok(Ready::Stream { ready, items, from });
                 }
                 if lens.rules.is_some() {
                     self.receipt.note("rules_not_checked");
                 }
-                let passes = from == self.client && self.tool_tail && trusted(from);
                 let holds = (execution.strict_stream == StrictStream::Start).then_some(&*env.clock);
                 let peeked = within(&*env.clock, limit, peek(&mut items, passes, holds)).await;
                 Ok(Ready::Stream { ready: peeked.ok_or_else(late)??, items, from })
@@ -289,27 +295,31 @@ async fn peek(
 ///
 /// # Errors
 /// If it has none, or is too large to be held.
-async fn to_the_end(
-    items: &mut EventStream,
-    from: Wire,
-) -> Result<(Vec<StreamItem>, omniroute_core::hub::Reply<'static>), Failure> {
+type Built = Result<Reply<'static>, Box<ErrorBody>>;
+
+async fn to_the_end(items: &mut EventStream, from: Wire) -> Result<(Vec<StreamItem>, Built), Failure> {
     let mut assembler = Assembler::new(from.id());
-    let (mut held, mut bytes) = (Vec::new(), 0);
+    let (mut held, mut bytes, mut ended) = (Vec::new(), 0, false);
     while let Some(item) = items.next().await {
-        let item = item?;
+        let item = match item {
+            Ok(item) => item,
+            // What breaks after the end takes nothing from the answer.
+            Err(_) if ended => break,
+            Err(failure) => return Err(failure),
+        };
         bytes += item.raw.len();
         if bytes > ALL {
             return Err(bad("response_too_large", Scope::Model, "the answer is too large to be held back"));
         }
+        ended |= item.events.iter().any(|event| matches!(event, Event::Finish));
         item.events.iter().for_each(|event| assembler.push(event.clone()));
         held.push(item);
     }
-    let reply = assembler.finish().map_err(|error| of_error(&error, Phase::BodyComplete))?;
-    Ok((held, reply))
+    Ok((held, assembler.finish()))
 }
 
 /// Reads a stream to its end although the whole answer was asked for.
-async fn gather(mut items: EventStream, from: Wire) -> Result<omniroute_core::hub::Reply<'static>, Failure> {
+async fn gather(mut items: EventStream, from: Wire) -> Result<Reply<'static>, Failure> {
     let mut assembler = Assembler::new(from.id());
     while let Some(item) = items.next().await {
         item?.events.into_iter().for_each(|event| assembler.push(event));

@@ -10,6 +10,7 @@ use omniroute_core::{Failure, LimitSeen, Mono, Permit, SessionId, Spend};
 
 use super::Inner;
 use super::memory::Asked;
+use super::reply::RULE;
 use super::slot::Slot;
 use crate::receipt::{AttemptReceipt, Receipt, Role, Tokens};
 
@@ -124,7 +125,10 @@ impl Books {
         if role != Role::Member {
             slot.planner.observe(session.as_ref(), &outcome);
         }
-        inner.stats.observe(&outcome);
+        // A rule of one combo says nothing about the target in others.
+        if outcome.failure.as_ref().is_none_or(|failure| failure.code.as_deref() != Some(RULE)) {
+            inner.stats.observe(&outcome);
+        }
         inner.quotas.observe(&outcome);
         let window = slot.pool.entries().get(candidate as usize).and_then(|entry| entry.model.context_window);
         inner.windows.observe(&outcome, window, tokens.map(|tokens| tokens.input));

@@ -203,7 +203,8 @@ impl Inner {
         let now = self.env.clock.now();
         let seed = self.seed ^ self.number.load(Relaxed);
         let slot = self.named(request).map_err(|error| ChatError::of_route(&error))?;
-        let route = self.route_options(options);
+        let mut route = self.route_options(options);
+        route.depth = usize::MAX;
         let known = self.known(request, options, now, false)?;
         let mut desk = Desk::default();
         slot.fill(&mut desk, &self.resilience, &self.stats, &self.quotas, now);
@@ -330,10 +331,14 @@ impl Inner {
         receipt: &Receipt,
     ) -> Option<ChatRequest> {
         let compressor = self.compressor.clone()?;
+        let kept = receipt.with(|receipt| receipt.compressed);
         let profile = Some(profile.to_owned());
         let shorter = self.compress(request.clone(), compressor, profile, now, receipt).await;
         let shrank = shorter.doc().bytes().len() < request.doc().bytes().len();
         receipt.note(if shrank { "compressed_harder" } else { "no_shorter" });
+        if !shrank {
+            receipt.with(|receipt| receipt.compressed = kept);
+        }
         shrank.then_some(shorter)
     }
 

@@ -111,7 +111,9 @@ impl Job {
                 }
                 Err(failure) => {
                     let profile = self.slot.execution.overflow_profile.as_deref();
-                    if let Some(profile) = profile.filter(|_| !squeezed && too_long(&failure)) {
+                    if let Some(profile) = profile.filter(|_| {
+                        !squeezed && attempts.made() < self.slot.execution.max_attempts && too_long(&failure)
+                    }) {
                         squeezed = true;
                         let body = self.inner.squeezed(request, profile, self.began, &self.receipt).await;
                         if let Some(body) = body {

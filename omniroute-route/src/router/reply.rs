@@ -143,16 +143,19 @@ fn whole(reply: &Reply<'_>, lens: Lens<'_>, notes: &mut Vec<&'static str>) -> Re
         }
     }
     let calls = || parts().any(|part| matches!(part, Part::Call(_)));
-    if let Some(rule) = lens.rules.and_then(|rules| rules.broken(&text)).filter(|_| !calls()) {
+    if let Some(rule) = lens.rules.filter(|_| !calls()).and_then(|rules| rules.broken(&text)) {
         // The rule is ours: the provider is not to blame.
         let message = format!("the answer breaks the rule {rule}");
-        let mut failure = Failure::local(FailureKind::BadReply, "reply_rule", message);
+        let mut failure = Failure::local(FailureKind::BadReply, RULE, message);
         failure.phase = Phase::QualityGate;
         failure.rule = format!("router.{rule}").into();
         return Err(failure);
     }
     Ok(Checked { body: Bytes::new(), usage, text, notes: Vec::new() })
 }
+
+/// The code of a failure that is one by the combo's own rules.
+pub(super) const RULE: &str = "reply_rule";
 
 /// Whether an event is something a client would miss: content, not the signs around it.
 pub(super) fn meaningful(event: &Event) -> bool {

@@ -40,6 +40,9 @@ impl Windows {
             None => {
                 let Some(input) = input.filter(|input| *input >= LEAST) else { return };
                 let mut map = self.map();
+                if map.is_empty() {
+                    return;
+                }
                 let key = key();
                 // It takes more than somebody said.
                 if map.get(&key).is_some_and(|(most, _)| input > *most) {
@@ -53,6 +56,9 @@ impl Windows {
     /// The window of a target, as far as answers named a smaller one.
     pub(super) fn of(&self, target: &Target, known: Option<u64>, now: UnixMs) -> Option<u64> {
         let map = self.map();
+        if map.is_empty() {
+            return known;
+        }
         let learned = map.get(&(target.provider.clone(), target.model.clone()));
         learned.filter(|(_, at)| now.0.saturating_sub(at.0) < A_DAY).map(|(most, _)| *most).or(known)
     }

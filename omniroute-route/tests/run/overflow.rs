@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omniroute_core::*;
-use omniroute_route::{OptionMap, OptionReader, RouteReceipt, Router};
+use omniroute_route::{OptionMap, RouteReceipt, Router};
 
 use crate::script::*;
 
@@ -166,8 +166,6 @@ fn compression_that_nobody_does_is_refused_when_it_is_configured() {
     assert!(error.contains("combo.x.on_overflow is \"compress\", which needs a compressor"), "{error}");
     let error = build(options(&[("overflow_profile", "ultra")]));
     assert!(error.contains("combo.x.overflow_profile is \"ultra\", which is only used with"), "{error}");
-    let empty = OptionMap::new();
-    assert!(OptionReader::new("x", &empty).finish().is_ok());
 }
 
 fn streams(pieces: Vec<Piece>, strict: bool) -> (String, RouteReceipt, World) {

@@ -163,7 +163,7 @@ fn without_a_summary_the_request_goes_on() {
 }
 
 #[test]
-fn a_stream_does_not_wait_for_the_summary() {
+fn the_content_of_a_stream_does_not_wait_for_the_summary() {
     let slow = Step::After(5_000, Box::new(writes()));
     let world =
         three(vec![used(900_000); 3], vec![], vec![slow.clone(), slow]).text("handover", "always").build();

@@ -96,12 +96,15 @@ fn what_breaks_after_the_end_takes_nothing_from_the_answer() {
     let mut pieces = text_stream(wire::OPENAI_CHAT, "a/1");
     let all = bytes_of(&pieces);
     pieces.push(broken());
-    let world = world().with("a/1", vec![Step::Stream(pieces)]).build();
-    let (text, receipt) = world.said(ask(true));
-    assert_eq!(text, all);
-    assert!(receipt.finished && receipt.attempts[0].kind.is_none(), "{receipt:?}");
-    assert!(world.router.health().resilience.connections.is_empty(), "nobody is blamed");
-    world.at_rest();
+    // Also where it is held back to its end.
+    for world in [world(), world().text("strict_stream", "full")] {
+        let world = world.with("a/1", vec![Step::Stream(pieces.clone())]).build();
+        let (text, receipt) = world.said(ask(true));
+        assert_eq!(text, all);
+        assert!(receipt.finished && receipt.attempts[0].kind.is_none(), "{receipt:?}");
+        assert!(world.router.health().resilience.connections.is_empty(), "nobody is blamed");
+        world.at_rest();
+    }
 }
 
 #[test]

@@ -249,6 +249,14 @@ fn explain_is_what_happens() {
 }
 
 #[test]
+fn explain_names_every_candidate() {
+    let names: Vec<String> = (0..70).map(|n| format!("v{n}/1")).collect();
+    let world = names.iter().fold(world(), |plan, name| plan.with(name, vec![])).build();
+    assert_eq!(world.router.explain(&ask(false)).unwrap().picks.len(), 70);
+    assert_eq!(world.said(ask(false)).1.plan.unwrap().picks.len(), 64, "a request has no use for more");
+}
+
+#[test]
 fn names_that_mean_nothing_are_errors_with_help() {
     let world = world().with("a/1", vec![]).build();
     let error = world.chat(ask_for("dialy", false)).unwrap_err();

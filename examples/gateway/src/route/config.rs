@@ -167,7 +167,9 @@ impl Config {
         for (number, connection) in (1..).zip(&mut config.connections) {
             connection.env = match connection.key.take() {
                 None => None,
-                Some(toml::Value::Table(table)) if table.len() == 1 && table.contains_key("env") => {
+                Some(toml::Value::Table(table))
+                    if table.len() == 1 && table.get("env").is_some_and(toml::Value::is_str) =>
+                {
                     table.get("env").and_then(toml::Value::as_str).map(str::to_owned)
                 }
                 Some(_) => {

@@ -60,7 +60,6 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let router = router(&config, stage.env(), true, nobody)?;
     let mut options = ChatOptions::default();
     let mut wishes = RouteOptions::default();
-    wishes.depth = usize::MAX;
     wishes.budget = args.budget;
     options.route = Some(wishes);
     match router.explain_with(&request, &options) {

@@ -191,10 +191,13 @@ pub(crate) fn severity(line: &str) -> Severity {
 /// direction of writing, blanks without width. What hides in an output stays in sight of whoever looks at it.
 pub(crate) fn is_hiding(line: &str) -> bool {
     let first = |b: u8| memchr::memchr(b, line.as_bytes()).is_some();
-    (first(0xe2) || first(0xf3)) && line.chars().any(|c| {
-        matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
-                | '\u{e0000}'..='\u{e007f}')
-    })
+    (first(0xe2) || first(0xf3)) && line.chars().any(hides)
+}
+
+/// Whether no screen shows a character. Those that join letters are part of a script and no hiding place.
+pub(crate) fn hides(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+        | '\u{e0000}'..='\u{e007f}')
 }
 
 fn is_word(byte: u8) -> bool {

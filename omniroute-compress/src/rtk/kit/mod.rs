@@ -17,7 +17,7 @@ mod what;
 
 pub(crate) use assemble::{Assembled, assemble};
 pub(crate) use draft::{Draft, Verdict};
-pub(crate) use guard::{Severity, severity};
+pub(crate) use guard::{Severity, hides, severity};
 pub(crate) use level::Level;
 pub(crate) use output::Output;
 pub(crate) use truncate::{location_len, truncate};

@@ -44,8 +44,11 @@ impl<'d, 'r> Fit<'d, 'r> {
             return Node::Map(Map::default());
         };
         if depth > DEEPEST {
-            self.change("nesting");
-            return Node::Map(anything(&map));
+            let cut = anything(&map);
+            if cut != map {
+                self.change("nesting");
+            }
+            return Node::Map(cut);
         }
         let open = self.open.len();
         let map = self.keywords(map, depth);
@@ -58,9 +61,7 @@ impl<'d, 'r> Fit<'d, 'r> {
     }
 
     fn keywords(&mut self, mut map: Map<'d>, depth: usize) -> Map<'d> {
-        if let Some(cut) = self.together(&mut map) {
-            return cut;
-        }
+        self.together(&mut map);
         let mut notes = Vec::new();
         self.numbers(&mut map);
         self.values(&mut map);
@@ -78,8 +79,8 @@ impl<'d, 'r> Fit<'d, 'r> {
         map
     }
 
-    /// References, and schemas that hold at once. Some: it goes in a circle, and that is all that can be said.
-    fn together(&mut self, map: &mut Map<'d>) -> Option<Map<'d>> {
+    /// References, and schemas that hold at once.
+    fn together(&mut self, map: &mut Map<'d>) {
         let older = map.take("definitions");
         if older.is_some() {
             self.change("definitions");
@@ -103,14 +104,17 @@ impl<'d, 'r> Fit<'d, 'r> {
                 }
                 map.take("$ref");
                 self.change("$ref");
-                if self.open.contains(&reference) || self.open.len() >= DEEPEST {
-                    return Some(anything(map));
+                let shut = self.open.contains(&reference) || self.open.len() >= DEEPEST;
+                let says = ["type", "anyOf", "oneOf", "allOf", "enum", "const"];
+                match (!shut).then(|| self.target(&reference)).flatten() {
+                    Some(target) => {
+                        self.both(map, target);
+                        self.open.push(reference);
+                    }
+                    // A circle, or a way to nowhere: what stands beside it is all that can be said.
+                    None if !says.iter().any(|key| map.has(key)) => map.set("type", Node::text("object")),
+                    None => {}
                 }
-                match self.target(&reference) {
-                    Some(target) => self.both(map, target),
-                    None => return Some(anything(map)),
-                }
-                self.open.push(reference);
             } else if self.openapi() && map.has("oneOf") {
                 self.one_of(map);
             } else if self.openapi() && self.without_null(map) {
@@ -122,7 +126,6 @@ impl<'d, 'r> Fit<'d, 'r> {
                 break;
             }
         }
-        None
     }
 
     /// A reference stays one, but nothing may stand beside it.
@@ -137,9 +140,14 @@ impl<'d, 'r> Fit<'d, 'r> {
         }
         self.change("$ref");
         let inner = map.take("$ref").into_iter().map(|node| Map(vec![("$ref".into(), node)]));
-        let inner = inner.map(Node::Map).collect();
+        let inner: Vec<Node<'d>> = inner.map(Node::Map).collect();
         if map.has("anyOf") {
-            map.0.push(("allOf".into(), Node::List(inner)));
+            let mut all = match map.take("allOf") {
+                Some(Node::List(list)) => list,
+                _ => Vec::new(),
+            };
+            all.extend(inner);
+            map.0.push(("allOf".into(), Node::List(all)));
         } else {
             map.0.push(("anyOf".into(), Node::List(inner)));
         }
@@ -274,9 +282,9 @@ impl<'d, 'r> Fit<'d, 'r> {
             1 => *value = types.remove(0),
             _ => {
                 map.take("type");
-                let typed = |t| Node::Map(Map(vec![("type".into(), t)]));
                 if !map.has("anyOf") && !types.is_empty() {
-                    map.0.push(("anyOf".into(), Node::List(types.into_iter().map(typed).collect())));
+                    let branches = types.into_iter().map(|kind| branch(map, kind)).collect();
+                    map.0.push(("anyOf".into(), Node::List(branches)));
                 }
             }
         }
@@ -336,6 +344,10 @@ impl<'d, 'r> Fit<'d, 'r> {
             Some(Node::Map(inner)) => inner.0.iter().map(|(name, _)| name.clone()).collect(),
             _ => HashSet::new(),
         };
+        if map.get("required").is_some_and(|names| !matches!(names, Node::List(_))) {
+            map.take("required");
+            self.change("required");
+        }
         let any = !self.openapi();
         let Some((_, Node::List(list))) = map.0.iter_mut().find(|(name, _)| name == "required") else {
             return;
@@ -431,9 +443,25 @@ impl<'d, 'r> Fit<'d, 'r> {
     }
 }
 
-/// An object that is not described further.
+/// One of several types, with what says something of it alone.
+fn branch<'d>(map: &mut Map<'d>, kind: Node<'d>) -> Node<'d> {
+    let own: &'static [&'static str] = match kind.raw() {
+        "\"array\"" => &["items"],
+        "\"object\"" => &["properties", "required"],
+        _ => &[],
+    };
+    let mut out = vec![("type".into(), kind)];
+    for key in own {
+        out.extend(map.take(key).map(|value| ((*key).into(), value)));
+    }
+    Node::Map(Map(out))
+}
+
+/// A plain type, or an object, that is not described further.
 fn anything<'d>(map: &Map<'d>) -> Map<'d> {
-    let mut out = Map(vec![("type".into(), Node::text("object"))]);
+    let plain = ["\"string\"", "\"number\"", "\"integer\"", "\"boolean\""];
+    let kind = map.get("type").filter(|kind| plain.contains(&kind.raw())).cloned();
+    let mut out = Map(vec![("type".into(), kind.unwrap_or_else(|| Node::text("object")))]);
     out.0.extend(map.get("description").map(|text| ("description".into(), text.clone())));
     out
 }

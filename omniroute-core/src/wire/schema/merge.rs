@@ -15,7 +15,7 @@ impl<'d> Fit<'d, '_> {
     /// A copy of what a local reference points at, unless there is none or no room for it is left.
     pub(super) fn target(&mut self, reference: &str) -> Option<Map<'d>> {
         let mut at = self.root;
-        let path = reference.strip_prefix('#')?;
+        let path = reference.strip_prefix('#').filter(|path| path.is_empty() || path.starts_with('/'))?;
         for name in path.split('/').skip(1) {
             let name = name.replace("~1", "/").replace("~0", "~");
             at = match at {
@@ -42,10 +42,10 @@ impl<'d> Fit<'d, '_> {
     }
 
     /// `other` holds as well as what stands in `map`. Where both say something of one keyword that cannot be put
-    /// together, the first counts and the keyword is named.
+    /// together, the first counts and the keyword is named, but not where it only describes.
     pub(super) fn both(&mut self, map: &mut Map<'d>, other: Map<'d>) {
         for (key, value) in other.0 {
-            let Some(slot) = map.0.iter_mut().rev().find(|(name, _)| *name == key) else {
+            let Some(slot) = map.0.iter_mut().rev().take(KEYWORDS).find(|(name, _)| *name == key) else {
                 match map.0.len() < KEYWORDS {
                     true => map.0.push((key, value)),
                     false => self.lost(&key, &value),

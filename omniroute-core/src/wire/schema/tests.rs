@@ -24,6 +24,36 @@ const CASES: &[(Dialect, &str, &str, &str)] = &[
         r#"{"type":"object","properties":{"p":{"type":"object","properties":{"pattern":{"type":"string","nullable":true,"minLength":1}}},"mode":{"type":"string","enum":["fast"]},"n":{"type":"integer","minimum":1,"description":"Allowed values: 1, 2."},"pair":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"number"}]},"minItems":2,"maxItems":2},"tags":{"type":"array","items":{"type":"string"},"description":"Items must be unique."}},"required":["p"]}"#,
         "$defs $ref $schema additionalProperties const enum exclusiveMinimum items prefixItems required type uniqueItems",
     ),
+    // A reference that leads nowhere, or to a name that is no path, takes nothing away from what stands beside it.
+    (
+        OPENAPI,
+        r##"{"$ref":"#/gone","type":"string","enum":["a"]}"##,
+        r#"{"type":"string","enum":["a"]}"#,
+        "$ref",
+    ),
+    (OPENAPI, r##"{"$ref":"#node","description":"d"}"##, r#"{"description":"d","type":"object"}"#, "$ref"),
+    // Several types, each with what is said of it alone.
+    (
+        OPENAPI,
+        r#"{"type":["array","string"],"items":{"type":"integer"}}"#,
+        r#"{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"string"}]}"#,
+        "type",
+    ),
+    (
+        OPENAPI,
+        r#"{"type":["object","string"],"properties":{"a":{"type":"string"}},"required":["a"]}"#,
+        r#"{"anyOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"type":"string"}]}"#,
+        "type",
+    ),
+    // A reference beside a choice and what else has to hold.
+    (
+        JSON,
+        r##"{"$defs":{"R":{"type":"object"}},"$ref":"#/$defs/R","anyOf":[{"type":"object"}],"allOf":[{"required":["x"]}]}"##,
+        r##"{"$defs":{"R":{"type":"object"}},"anyOf":[{"type":"object"}],"required":["x"],"type":"object"}"##,
+        "$ref allOf",
+    ),
+    // What an older draft said of a property alone.
+    (JSON, r#"{"type":"string","required":true}"#, r#"{"type":"string"}"#, "required"),
     // Names of properties are no keywords.
     (
         JSON,
