@@ -1,5 +1,8 @@
 //! A chat request: one wire's document plus who sends it.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::conversation::{Conversation, Head};
@@ -26,6 +29,14 @@ pub struct ChatRequest {
     doc: Doc,
     principal: Principal,
     session: Option<SessionId>,
+    address: Option<Address>,
+}
+
+/// What the address says where a wire does not put it into the body.
+#[derive(Debug, Clone)]
+struct Address {
+    model: Arc<str>,
+    stream: bool,
 }
 
 impl ChatRequest {
@@ -39,7 +50,7 @@ impl ChatRequest {
 
     /// A request over a document that is parsed already.
     pub fn from_doc(wire: Wire, doc: Doc) -> Self {
-        ChatRequest { wire, doc, principal: Principal::default(), session: None }
+        ChatRequest { wire, doc, principal: Principal::default(), session: None, address: None }
     }
 
     /// Sets the tenant; default `"embedded"`.
@@ -54,6 +65,34 @@ impl ChatRequest {
     pub fn with_session(mut self, session: SessionId) -> Self {
         self.session = Some(session);
         self
+    }
+
+    /// Says what the address said, on wires whose bodies name neither: it counts instead of the body's own words.
+    #[must_use]
+    pub fn with_address(mut self, model: impl Into<Arc<str>>, stream: bool) -> Self {
+        self.address = Some(Address { model: model.into(), stream });
+        self
+    }
+
+    /// The model asked for: the address's word, else the body's; empty if neither says.
+    ///
+    /// ```
+    /// use omniroute_core::{ChatRequest, wire};
+    /// let body = r#"{"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}"#;
+    /// let request = ChatRequest::parse(wire::GEMINI, body)?.with_address("auto/fast", true);
+    /// assert_eq!((&*request.model(), request.streamed()), ("auto/fast", true));
+    /// # Ok::<(), omniroute_core::DocError>(())
+    /// ```
+    pub fn model(&self) -> Cow<'_, str> {
+        match &self.address {
+            Some(address) => Cow::Borrowed(&address.model),
+            None => self.head().model.map(|model| Cow::Owned(model.decode().into_owned())).unwrap_or_default(),
+        }
+    }
+
+    /// Whether the answer is to be streamed: the address's word, else the body's.
+    pub fn streamed(&self) -> bool {
+        self.address.as_ref().map_or_else(|| self.head().stream, |address| address.stream)
     }
 
     /// The wire format of the body.

@@ -73,6 +73,13 @@ pub(crate) enum Command {
     Gain(GainArgs),
     /// Who would answer a request and why: explain, simulate, strategies
     Route(RouteArgs),
+    /// Answer requests for models on this machine's port 20128
+    ///
+    /// Speaks the APIs of OpenAI (chat and responses), Anthropic and Gemini, whoever answers. Without a configuration
+    /// every provider whose usual variable is set is used. Without keys only this machine is served.
+    #[cfg(feature = "serve")]
+    #[command(verbatim_doc_comment)]
+    Serve(crate::serve::ServeArgs),
     /// Filters of command output: list, test, trust
     Rtk(RtkArgs),
     /// Texts that were left out of requests: list, show, remove

@@ -16,6 +16,10 @@ pub(crate) const NOT_FOUND: u8 = 3;
 /// A file may not be read or written.
 pub(crate) const NOT_ALLOWED: u8 = 4;
 
+/// The configuration is wrong.
+#[cfg(feature = "serve")]
+pub(crate) const CONFIG: u8 = 78;
+
 /// Why a command ended without success.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -27,6 +31,12 @@ impl Failure {
     /// The operation failed.
     pub(crate) fn failed(message: impl Display) -> Failure {
         Failure { code: FAILED, message: message.to_string() }
+    }
+
+    /// The configuration is wrong.
+    #[cfg(feature = "serve")]
+    pub(crate) fn config(message: impl Display) -> Failure {
+        Failure { code: CONFIG, message: message.to_string() }
     }
 
     /// What was named is not there.

@@ -21,6 +21,8 @@ mod providers;
 mod report;
 mod route;
 mod rtk;
+#[cfg(feature = "serve")]
+mod serve;
 mod table;
 mod terminal;
 #[cfg(feature = "blobs")]
@@ -41,6 +43,8 @@ fn main() -> ExitCode {
         Command::Models(args) => models::run(&args),
         Command::Providers(args) => providers::run(&args),
         Command::Gain(args) => gain::run(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(&args),
         Command::Route(args) => route::run(&args),
         Command::Rtk(args) => rtk::run(&args),
         #[cfg(feature = "blobs")]

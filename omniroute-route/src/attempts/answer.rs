@@ -139,7 +139,7 @@ fn short(spots: &[Spot], failed: &Failed) -> String {
 }
 
 /// The status a caller gets for a failure.
-pub(crate) fn status(failure: &Failure) -> u16 {
+pub fn status(failure: &Failure) -> u16 {
     use FailureKind as K;
     match failure.kind {
         // An answer that is none has no status of its own.

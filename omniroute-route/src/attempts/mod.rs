@@ -13,7 +13,7 @@ use omniroute_core::route::DropReason;
 use omniroute_core::{Failure, Mono, ProviderId, Target};
 use omniroute_resilience::Denial;
 
-pub use answer::{Ending, ErrorMode, Hint};
+pub use answer::{Ending, ErrorMode, Hint, status};
 pub use rule::{Consequence, Leaves, Onward, consequence};
 
 /// A place in the list of a request.

@@ -120,13 +120,14 @@ impl Job {
         };
         let handed = self.handed(request, &target, errand.role);
         let request = handed.as_ref().unwrap_or(request);
-        let streamed = request.head().stream;
+        let streamed = request.streamed();
         let (limit, request_over) = self.limit(env.clock.now().mono);
         let late = || self.late(request_over);
         let mut cx = CallContext::new(env, &target.connection, target.model.as_str());
         cx.deadline = if streamed { self.deadline } else { Some(limit) };
         cx.write = self.write_context();
         cx.headers = self.headers.clone();
+        cx.stream = Some(streamed);
         let called = within(&*env.clock, limit, provider.chat(request, cx)).await;
         let response = called.ok_or_else(late)??;
         books.limits = response.limits;

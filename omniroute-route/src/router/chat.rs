@@ -139,6 +139,7 @@ impl Inner {
             facts: known.facts,
             options: route,
             session: request.session().cloned(),
+            lease: options.lease.clone(),
             client,
             tool_tail: known.tool_tail,
             headers: options.headers.clone(),
@@ -223,7 +224,7 @@ impl Inner {
     }
 
     fn named(&self, request: &ChatRequest) -> Result<Arc<Slot>, RouteError> {
-        let model = request.head().model.map(|model| model.decode().into_owned()).unwrap_or_default();
+        let model = request.model();
         let slot = self.slot(&model)?;
         if slot.pool.is_empty() && slot.left_out > 0 {
             let message = format!("{model:?} has no offer; its filter left out {}", slot.left_out);

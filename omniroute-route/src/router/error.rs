@@ -37,6 +37,11 @@ impl ChatError {
         self.receipt.as_ref().map(Receipt::now)
     }
 
+    /// The receipt itself; none: the request was not understood.
+    pub fn receipt_handle(&self) -> Option<Receipt> {
+        self.receipt.clone()
+    }
+
     /// Whole seconds for a header, 1 to 86 400, counted from `now`.
     pub fn retry_after(&self, now: UnixMs) -> Option<u32> {
         let wait = self.retry_at?.0.saturating_sub(now.0).max(0);

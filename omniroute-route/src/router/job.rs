@@ -7,7 +7,7 @@ use http::HeaderMap;
 use omniroute_core::route::{DropReason, RequestFacts, RouteOptions};
 use omniroute_core::wire::Wire;
 use omniroute_core::{ChatRequest, Failure, FailureKind, Moment, Mono, Phase, Scope, SessionId};
-use omniroute_resilience::{AdmitContext, AllUnhealthy, Budget, Handle};
+use omniroute_resilience::{AdmitContext, AllUnhealthy, Budget, Handle, LeaseClaim};
 
 use super::Inner;
 use super::attempt::Answer;
@@ -27,6 +27,7 @@ pub(super) struct Job {
     pub(super) facts: RequestFacts,
     pub(super) options: RouteOptions,
     pub(super) session: Option<SessionId>,
+    pub(super) lease: Option<LeaseClaim>,
     /// The wire of the client.
     pub(super) client: Wire,
     pub(super) tool_tail: bool,
@@ -177,6 +178,7 @@ impl Job {
     fn admit_context(&self, errand: &Errand) -> AdmitContext {
         let mut cx = AdmitContext::new(self.facts.consumer.clone());
         cx.session = self.session.clone();
+        cx.lease.clone_from(&self.lease);
         cx.deadline = self.deadline;
         cx.estimate = self.facts.input_tokens.saturating_add(self.facts.output_tokens());
         cx.budget = Some(errand.budget.clone());

@@ -27,7 +27,7 @@ use http::HeaderMap;
 use omniroute_core::route::{Feedback, RouteError, RouteOptions};
 use omniroute_core::wire::Wire;
 use omniroute_core::{ChatRequest, Compressor, ConnectionId, Env, Provider, ProviderId};
-use omniroute_resilience::{Health, Resilience};
+use omniroute_resilience::{Health, LeaseClaim, Resilience};
 
 pub use build::RouterBuilder;
 pub use error::{BuildError, ChatError};
@@ -109,6 +109,8 @@ pub struct ChatOptions {
     pub tags: Vec<Arc<str>>,
     /// Only this connection.
     pub connection: Option<ConnectionId>,
+    /// The exclusive lease it is sent under; its connection and no other may answer then.
+    pub lease: Option<LeaseClaim>,
     /// The plan of compression, by name.
     pub profile: Option<String>,
     /// Headers of the caller. Providers pass a few names on, never keys.

@@ -65,7 +65,7 @@ impl Job {
             return Err(self.nobody(&panel, &failed));
         }
         if voices.len() == 1 && panel.judge.is_none() {
-            return self.voice(voices.swap_remove(0), request.head().stream);
+            return self.voice(voices.swap_remove(0), request.streamed());
         }
         let mut judges: Vec<u32> = panel.judge.iter().map(|pick| pick.candidate).collect();
         judges.extend(voices.iter().map(|voice| voice.candidate));
@@ -78,7 +78,7 @@ impl Job {
             Err(_) => {
                 self.receipt.with(|receipt| receipt.degraded = true);
                 let best = most_alike(&voices);
-                self.voice(voices.swap_remove(best), request.head().stream)
+                self.voice(voices.swap_remove(best), request.streamed())
             }
         }
     }

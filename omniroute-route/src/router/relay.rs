@@ -155,6 +155,7 @@ impl Job {
             request: format!("{}-summary", self.request).into(),
             facts,
             options,
+            lease: self.lease,
             session: None,
             client: asked.wire(),
             tool_tail: false,

@@ -80,10 +80,15 @@ pub(super) fn rewritten(
     let wrong = |error: omniroute_core::wire::WireError| ChatError::of_wire(&error);
     let mut hub = wire.read_request(request.doc()).map_err(wrong)?.value;
     change(&mut hub);
+    let whole = hub.stream == Some(false);
     let written = wire.write(&hub, &omniroute_core::hub::WriteContext::default()).map_err(wrong)?;
     let doc = omniroute_core::Doc::parse(written.body).map_err(|error| wrong(error.into()))?;
     let mut changed = request.clone();
     changed.replace_doc(doc);
+    if whole && changed.streamed() {
+        let model = changed.model().into_owned();
+        changed = changed.with_address(model, false);
+    }
     Ok(changed)
 }
 

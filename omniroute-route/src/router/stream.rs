@@ -89,6 +89,16 @@ impl ReplyStream {
         ReplyStream(Box::new(live))
     }
 
+    /// Ends the answer here with an error in the client's wire: the host cannot go on. The call at the vendor ends, and
+    /// nobody is blamed. Nothing happens to an answer that is complete.
+    pub fn interrupt(&mut self, code: &str, message: &str) {
+        if self.0.finished || self.0.items.is_none() {
+            return;
+        }
+        self.0.tell(ErrorBody::own(code, message));
+        self.0.books = None;
+    }
+
     /// Does something beside the stream. Whoever drops the stream drops it.
     pub(super) fn beside(&mut self, side: BoxFuture<'static, ()>) {
         self.0.side = Some(side);
@@ -126,9 +136,18 @@ impl Live {
 
     /// The provider broke off: the client is told, and nobody else is asked.
     fn fail(&mut self, mut failure: Failure) {
-        self.items = None;
         let said = format!("the answer was interrupted: the provider broke off, {}", failure.kind.code());
-        let error = Event::Error(ErrorBody::own("upstream_interrupted", said));
+        self.tell(ErrorBody::own("upstream_interrupted", said));
+        failure.phase = Phase::MidStream;
+        if let Some(books) = self.books.take() {
+            self.closing = Some(books.close(Some(failure)));
+        }
+    }
+
+    /// An error as the last thing the client reads.
+    fn tell(&mut self, error: ErrorBody) {
+        self.items = None;
+        let error = Event::Error(error);
         let mut out = Vec::new();
         let fresh = || {
             let mut writer = self.wire.stream_writer(&self.context)?;
@@ -142,10 +161,6 @@ impl Live {
         }
         if !out.is_empty() {
             self.queue.push_back(Bytes::from(out));
-        }
-        failure.phase = Phase::MidStream;
-        if let Some(books) = self.books.take() {
-            self.closing = Some(books.close(Some(failure)));
         }
     }
 

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 
 /// Where the configuration comes from.
 #[derive(Debug, Args)]
-pub(super) struct ConfigArgs {
+pub(crate) struct ConfigArgs {
     /// Configuration; by default the file that OMNIROUTE_CONFIG names. No folder is searched
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -29,26 +29,32 @@ pub(super) struct ConfigArgs {
 /// A configuration as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Config {
-    pub(super) connections: Vec<ConnectionLine>,
-    pub(super) providers: Vec<ProviderLine>,
+pub(crate) struct Config {
+    pub(crate) connections: Vec<ConnectionLine>,
+    pub(crate) providers: Vec<ProviderLine>,
     pub(super) models: Models,
     combos: Vec<ComboLine>,
-    pub(super) routing: Routing,
+    pub(crate) routing: Routing,
+    #[cfg(feature = "serve")]
+    pub(crate) gateway: crate::serve::GatewayLine,
+    #[cfg(feature = "serve")]
+    pub(crate) compression: crate::serve::CompressionLine,
+    #[cfg(feature = "serve")]
+    pub(crate) store: crate::serve::StoreLine,
 }
 
 /// A connection.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ConnectionLine {
+pub(crate) struct ConnectionLine {
     /// `provider/name`.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Kept as a value, so that no message can show a key that somebody wrote here.
     #[serde(default)]
     key: Option<toml::Value>,
     /// The variable that holds the key; read from `key`.
     #[serde(skip)]
-    pub(super) env: Option<String>,
+    pub(crate) env: Option<String>,
     #[serde(default)]
     pub(super) account: Account,
     #[serde(default)]
@@ -61,7 +67,7 @@ pub(super) struct ConnectionLine {
 /// What kind of account.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Account {
+pub(crate) enum Account {
     Free,
     #[default]
     Standard,
@@ -72,7 +78,7 @@ pub(super) enum Account {
 /// How calls are paid.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Billing {
+pub(crate) enum Billing {
     #[default]
     Metered,
     Subscription,
@@ -82,15 +88,19 @@ pub(super) enum Billing {
 /// A provider that the catalogue lacks, or more models of one that it has.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ProviderLine {
-    pub(super) id: String,
+pub(crate) struct ProviderLine {
+    pub(crate) id: String,
+    pub(crate) wire: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) class: Option<String>,
+    #[serde(default)]
     pub(super) models: Vec<ModelLine>,
 }
 
 /// A model that the catalogue lacks. Prices are USD for a million tokens.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ModelLine {
+pub(crate) struct ModelLine {
     pub(super) id: String,
     pub(super) context: Option<u64>,
     pub(super) max_output: Option<u64>,
@@ -103,15 +113,15 @@ pub(super) struct ModelLine {
 /// Other names of models.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Models {
+pub(crate) struct Models {
     pub(super) aliases: BTreeMap<String, String>,
 }
 
 /// What holds for all routes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Routing {
-    pub(super) seed: u64,
+pub(crate) struct Routing {
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -143,6 +153,17 @@ struct StepLine {
 impl ConfigArgs {
     /// Reads it.
     pub(super) fn read(&self) -> Result<Config, Failure> {
+        let config = self.read_or_empty()?;
+        if config.connections.is_empty() {
+            return Err(Failure::usage(
+                "no connections are configured: name a file with --config, or a connection with --connection",
+            ));
+        }
+        Ok(config)
+    }
+
+    /// Reads it; without one there is nothing in it.
+    pub(crate) fn read_or_empty(&self) -> Result<Config, Failure> {
         let named = std::env::var_os("OMNIROUTE_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
         let mut config = match self.config.as_ref().or(named.as_ref()) {
             Some(path) => Config::parse(path, &text(path)?)?,
@@ -150,11 +171,6 @@ impl ConfigArgs {
         };
         for id in &self.connection {
             config.connections.push(ConnectionLine { id: id.clone(), ..ConnectionLine::default() });
-        }
-        if config.connections.is_empty() {
-            return Err(Failure::usage(
-                "no connections are configured: name a file with --config, or a connection with --connection",
-            ));
         }
         config.routing.seed = self.seed.unwrap_or(config.routing.seed);
         Ok(config)

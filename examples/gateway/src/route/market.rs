@@ -5,7 +5,7 @@ use std::sync::Arc;
 use omniroute_core::route::{AccountTier, Billing};
 use omniroute_core::{Capability, Env, ModelFact, ModelFacts, Provider};
 use omniroute_providers::{Availability, Catalog, Medium, Status, Terms};
-use omniroute_route::{Connection, Router};
+use omniroute_route::{Connection, Router, RouterBuilder};
 
 use super::config::{self, Config, ConnectionLine, ModelLine};
 use crate::exit::{Failure, note};
@@ -17,7 +17,18 @@ pub(super) fn router(
     keys: bool,
     vendor: impl Fn(&str, &str) -> Arc<dyn Provider>,
 ) -> Result<Router, Failure> {
-    let catalog = Catalog::embedded();
+    router_with(config, &Catalog::embedded(), env, keys, vendor, |builder| builder)
+}
+
+/// [`router`] over another catalogue, with what `more` adds.
+pub(crate) fn router_with(
+    config: &Config,
+    catalog: &Catalog,
+    env: Env,
+    keys: bool,
+    vendor: impl Fn(&str, &str) -> Arc<dyn Provider>,
+    more: impl FnOnce(RouterBuilder) -> RouterBuilder,
+) -> Result<Router, Failure> {
     let mut builder = Router::builder(env).seed(config.routing.seed);
     let mut known: Vec<&str> = Vec::new();
     for (number, line) in (1..).zip(&config.connections) {
@@ -48,7 +59,7 @@ pub(super) fn router(
             None => {
                 return Err(Failure::not_found(format!(
                     "{place} names provider {provider:?}, which is neither in the catalogue nor under providers{}",
-                    meant(&catalog, provider)
+                    meant(catalog, provider)
                 )));
             }
         }
@@ -76,7 +87,7 @@ pub(super) fn router(
     for (from, to) in &config.models.aliases {
         builder = builder.mapping(from, to);
     }
-    let router = builder.build().map_err(|errors| {
+    let router = more(builder).build().map_err(|errors| {
         Failure::failed(errors.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n       "))
     })?;
     router.warnings().iter().for_each(|warning| note(warning));

@@ -1,8 +1,8 @@
 //! `omniroute route`: who would answer, and why. Nothing is sent.
 
-mod config;
+pub(crate) mod config;
 mod explain;
-mod market;
+pub(crate) mod market;
 mod request;
 mod script;
 mod simulate;
