@@ -64,6 +64,14 @@ pub(crate) struct ConnectionLine {
     pub(super) only_named: Option<bool>,
 }
 
+#[cfg(feature = "serve")]
+impl ConnectionLine {
+    /// One of which nothing else is said.
+    pub(crate) fn named(id: String) -> ConnectionLine {
+        ConnectionLine { id, ..ConnectionLine::default() }
+    }
+}
+
 /// What kind of account.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]

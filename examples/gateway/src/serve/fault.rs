@@ -121,6 +121,22 @@ impl Fault {
         })
     }
 
+    /// The type as Anthropic calls it.
+    fn anthropic(&self) -> &'static str {
+        match self.status {
+            401 => "authentication_error",
+            402 => "billing_error",
+            403 => "permission_error",
+            404 => "not_found_error",
+            413 => "request_too_large",
+            429 => "rate_limit_error",
+            503 | 529 => "overloaded_error",
+            504 => "timeout_error",
+            500.. => "api_error",
+            _ => "invalid_request_error",
+        }
+    }
+
     /// The body in the words of `dialect`.
     pub(super) fn render(&self, dialect: Dialect, request_id: &str) -> Vec<u8> {
         if let Some(body) = &self.body {
@@ -130,6 +146,7 @@ impl Fault {
             let mut error = ErrorBody::own(&self.code, self.message.clone());
             error.status = Some(self.status);
             error.param.clone_from(&self.param);
+            error.kind = (dialect == Dialect::Anthropic).then(|| self.anthropic().to_owned());
             error.request_id = Some(request_id.to_owned());
             return dialect.wire().write_error(&error).to_vec();
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt, Shared};
+use futures::future::{BoxFuture, Shared};
 use omniroute_compress::Compress;
 use omniroute_core::{Env, Mono, UnixMs};
 use omniroute_providers::{Catalog, HttpProvider};
@@ -131,13 +131,6 @@ pub(super) struct Stopping {
     pub(super) begun: Shared<BoxFuture<'static, ()>>,
     /// Streams end now.
     pub(super) now: Shared<BoxFuture<'static, ()>>,
-}
-
-impl Stopping {
-    pub(super) fn never() -> Stopping {
-        let never = || futures::future::pending().boxed().shared();
-        Stopping { begun: never(), now: never() }
-    }
 }
 
 /// What all requests share.

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
         let (begin, begun) = watch::channel(false);
         let (over, now) = watch::channel(false);
         let stopping = gateway::Stopping { begun: told(begun), now: told(now) };
-        let gateway = Arc::new(setup::gateway(&mut config, stopping)?);
+        let gateway = Arc::new(setup::gateway(&mut config, stopping).await?);
         let shown = args.listen.as_deref().unwrap_or("the address");
         let listeners =
             listen::bind(&addresses).await.map_err(|error| Failure::io("listen on", shown, &error))?;

@@ -11,7 +11,10 @@ use omniroute_core::{Clock, Env, HttpTransport, Offload, Provider, ResilienceSto
 use omniroute_providers::credentials::{CredentialError, CredentialSource, EnvKey, Held};
 use omniroute_providers::transport::{ReqwestTransport, TokioClock};
 use omniroute_providers::{Availability, Catalog, HttpProvider};
-use omniroute_resilience::{Class, Config as Knobs, ConnectionSpec, MemoryStore, Resilience, Span};
+use omniroute_resilience::{
+    Class, Config as Knobs, ConnectionSpec, MemoryStore, RedisConfig, RedisStore, Resilience, Span,
+    SqliteConfig, SqliteStore,
+};
 use serde::Deserialize;
 
 use super::gateway::{Gateway, Limits, Line, Stopping, Telling};
@@ -65,6 +68,23 @@ pub(crate) struct CompressionLine {
 pub(crate) struct StoreLine {
     kind: Option<String>,
     path: Option<PathBuf>,
+    url: Option<UrlLine>,
+    /// The server keeps every acknowledged write.
+    durable: bool,
+}
+
+/// An address that may hold a password.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum UrlLine {
+    Plain(String),
+    Variable { env: String },
+}
+
+impl std::fmt::Debug for UrlLine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("UrlLine(..)")
+    }
 }
 
 /// Address where nothing else is said.
@@ -129,7 +149,7 @@ impl Offload for Pool {
 }
 
 /// Puts everything together. Has to be called inside the runtime.
-pub(super) fn gateway(config: &mut Config, stopping: Stopping) -> Result<Gateway, Failure> {
+pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<Gateway, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
     let http: Arc<dyn HttpTransport> = Arc::new(ReqwestTransport::new().map_err(Failure::failed)?);
     let env = Env { clock: Arc::clone(&clock), http, offload: Arc::new(Pool) };
@@ -177,7 +197,7 @@ pub(super) fn gateway(config: &mut Config, stopping: Stopping) -> Result<Gateway
     if config.routing.seed == 0 {
         config.routing.seed = salt >> 1;
     }
-    let resilience = resilience(config, &clock, salt)?;
+    let resilience = resilience(config, &clock, &env.offload, salt).await?;
     resilience.configure(&specs);
     let mode = config.compression.mode.clone().unwrap_or_else(|| "safe".to_owned());
     let plan = Plan::parse(&mode).map_err(|error| Failure::config(format!("compression.mode: {error}")))?;
@@ -312,32 +332,79 @@ fn found(config: &mut Config, catalog: &Catalog) {
             continue;
         };
         note(&format!("using {} (variable {variable})", row.id));
-        config
-            .connections
-            .push(ConnectionLine { id: format!("{}/env", row.id), ..ConnectionLine::default() });
+        config.connections.push(ConnectionLine::named(format!("{}/env", row.id)));
     }
 }
 
-fn resilience(config: &Config, clock: &Arc<dyn Clock>, process: u64) -> Result<Resilience, Failure> {
-    let store: Arc<dyn ResilienceStore> = match config.store.kind.as_deref() {
-        None | Some("memory") => Arc::new(MemoryStore::new(Arc::clone(clock))),
-        Some(other) => {
-            return Err(Failure::config(format!(
-                "store.kind is {other:?}, allowed is memory{}",
-                config.store.path.as_ref().map_or("", |_| "")
-            )));
+/// Where state is kept between runs if nothing is said: the user's own folder for such things.
+fn state_file() -> Option<PathBuf> {
+    let own = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = own("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let folder = folder.or_else(|| Some(own("HOME")?.join(".local/state")))?;
+    Some(folder.join("omniroute").join("omniroute.db"))
+}
+
+async fn store(
+    line: &StoreLine,
+    clock: &Arc<dyn Clock>,
+    offload: &Arc<dyn Offload>,
+) -> Result<Arc<dyn ResilienceStore>, Failure> {
+    let (clock, offload) = (Arc::clone(clock), Arc::clone(offload));
+    let kind = line.kind.as_deref().unwrap_or("sqlite");
+    match (kind, &line.path, &line.url) {
+        ("memory", None, None) => Ok(Arc::new(MemoryStore::new(clock))),
+        ("sqlite", path, None) => {
+            let nowhere =
+                || Failure::config("store.path is missing, and neither XDG_STATE_HOME nor HOME is set");
+            let path = path.clone().or_else(state_file).ok_or_else(nowhere)?;
+            let opened = SqliteStore::open(SqliteConfig::new(&path), clock, offload).await;
+            let store = opened
+                .map_err(|error| Failure::config(format!("store.path \"{}\": {error}", path.display())))?;
+            if let Some(aside) = store.set_aside() {
+                note(&format!(
+                    "the store was damaged: it is now \"{}\", and an empty one was begun",
+                    aside.display()
+                ));
+            }
+            Ok(Arc::new(store))
         }
-    };
+        ("redis", None, Some(url)) => {
+            let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+            let url = match url {
+                UrlLine::Plain(url) => url.clone(),
+                UrlLine::Variable { env } => variable(env)
+                    .ok_or_else(|| Failure::config(format!("store.url: the variable {env} is not set")))?,
+            };
+            let mut settings = RedisConfig::new(url);
+            settings.durable = line.durable;
+            let opened = RedisStore::open(settings, clock, offload).await;
+            Ok(Arc::new(opened.map_err(|error| Failure::config(format!("store: {error}")))?))
+        }
+        ("redis", _, None) => {
+            Err(Failure::config("store.url is missing: redis needs the address of a server"))
+        }
+        ("memory" | "sqlite" | "redis", ..) => {
+            Err(Failure::config(format!("store.kind is {kind:?}: path goes with sqlite, url with redis")))
+        }
+        _ => Err(Failure::config(format!("store.kind is {kind:?}, allowed are memory, sqlite, redis"))),
+    }
+}
+
+async fn resilience(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+    offload: &Arc<dyn Offload>,
+    process: u64,
+) -> Result<Resilience, Failure> {
+    let store = store(&config.store, clock, offload).await?;
     let mut knobs = Knobs::default();
     knobs.affinity.ttl = Span::minutes(30);
-    let built = Resilience::builder(store, Arc::clone(clock))
-        .config(knobs)
-        .seed(config.routing.seed)
-        .process(process)
-        .build();
-    built.map_err(|errors| {
+    let builder = Resilience::builder(store, Arc::clone(clock)).config(knobs);
+    let built = builder.seed(config.routing.seed).process(process).build();
+    let told = |errors: Vec<omniroute_resilience::ConfigError>| {
         Failure::config(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-    })
+    };
+    built.map_err(told)
 }
 
 fn keys(config: &Config) -> Result<Keys, Failure> {

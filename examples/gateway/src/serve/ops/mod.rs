@@ -40,7 +40,6 @@ pub(super) enum Effect {
 pub(super) enum Type {
     Text,
     Integer,
-    Number,
     Flag,
     Texts,
     Object,
@@ -251,7 +250,6 @@ fn fits(kind: Type, value: &Value) -> bool {
     match kind {
         Type::Text => value.is_string(),
         Type::Integer => value.is_i64() || value.is_u64(),
-        Type::Number => value.is_number(),
         Type::Flag => value.is_boolean(),
         Type::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
         Type::Object => value.is_object(),
@@ -263,7 +261,6 @@ fn of_text(field: &Field, text: &str) -> Result<Value, Fault> {
     let value = match field.kind {
         Type::Text => Some(Value::from(text)),
         Type::Integer => text.parse::<i64>().ok().map(Value::from),
-        Type::Number => text.parse::<f64>().ok().filter(|n| n.is_finite()).map(Value::from),
         Type::Flag => text.parse::<bool>().ok().map(Value::from),
         Type::Texts => {
             Some(text.split(',').map(str::trim).filter(|one| !one.is_empty()).map(Value::from).collect())
@@ -277,7 +274,6 @@ fn wrong(field: &Field) -> Fault {
     let kind = match field.kind {
         Type::Text => "a text",
         Type::Integer => "a whole number",
-        Type::Number => "a number",
         Type::Flag => "true or false",
         Type::Texts => "a list of texts",
         Type::Object => "an object",

@@ -22,7 +22,6 @@ fn schema(kind: Type) -> Value {
     match kind {
         Type::Text => json!({ "type": "string" }),
         Type::Integer => json!({ "type": "integer" }),
-        Type::Number => json!({ "type": "number" }),
         Type::Flag => json!({ "type": "boolean" }),
         Type::Texts => json!({ "type": "array", "items": { "type": "string" } }),
         Type::Object => json!({ "type": "object" }),
