@@ -9,6 +9,8 @@ use super::fault::Fault;
 
 /// Longest address.
 const URI: usize = 8 << 10;
+/// Longest head, names and values together.
+const HEAD: usize = 32 << 10;
 
 /// What the operator allows beside loopback.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +40,14 @@ impl Guard {
     pub(super) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Page, Fault> {
         if uri.to_string().len() > URI {
             return Err(Fault::new(414, "uri_too_long", format!("the address is longer than {URI} bytes")));
+        }
+        let head: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+        if head > HEAD {
+            return Err(Fault::new(
+                431,
+                "headers_too_long",
+                format!("the headers are longer than {HEAD} bytes"),
+            ));
         }
         let host = self.host(uri, headers)?;
         if key_in_query(uri.query().unwrap_or_default()) {

@@ -16,8 +16,8 @@ use tokio::task::JoinSet;
 use super::gateway::Gateway;
 use super::outer::Outer;
 
-/// Longest head of a request.
-const HEAD: usize = 32 << 10;
+/// Longest head of a request that is read; the limit itself is a little below, so that it can be told.
+const HEAD: usize = 48 << 10;
 /// How long a client may take for it.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 

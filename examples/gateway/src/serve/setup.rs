@@ -399,6 +399,8 @@ async fn resilience(
     let store = store(&config.store, clock, offload).await?;
     let mut knobs = Knobs::default();
     knobs.affinity.ttl = Span::minutes(30);
+    knobs.lease.enabled =
+        config.gateway.keys.iter().any(|key| key.scopes.iter().any(|name| name == Scope::Lease.name()));
     let builder = Resilience::builder(store, Arc::clone(clock)).config(knobs);
     let built = builder.seed(config.routing.seed).process(process).build();
     let told = |errors: Vec<omniroute_resilience::ConfigError>| {

@@ -1,6 +1,11 @@
 //! Runs the built program.
 #![expect(dead_code, clippy::unwrap_used, reason = "each test program uses a part")]
 
+#[cfg(feature = "serve")]
+pub(crate) mod gateway;
+#[cfg(feature = "serve")]
+pub(crate) mod http;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
