@@ -110,6 +110,7 @@ impl Leases {
         self.core.heard(&result);
         let view = result?;
         if let Some(view) = &view {
+            self.freed(provider, connection);
             self.event("invalidated", view.generation);
             self.core.waiting.changed();
         }
@@ -163,6 +164,14 @@ impl Leases {
         leases.sort_by_key(|lease| lease.fence);
         let own = leases.iter().filter(|lease| lease.consumer == consumer.as_str());
         Ok(own.map(|lease| view(lease, now)).filter(|view| view.ended.is_some()).collect())
+    }
+
+    /// Nobody holds the connection any more; this process need not ask the store to know.
+    fn freed(&self, provider: &ProviderId, connection: &ConnectionId) {
+        let (now, table) = (self.core.now(), self.core.table());
+        if let Some(index) = table.connection(provider, connection) {
+            table.note_lease(index, None, 0, now);
+        }
     }
 
     pub(crate) fn usable(&self) -> Result<(), FenceError> {
@@ -224,6 +233,9 @@ impl Leases {
             self.core.heard(&result);
             match result? {
                 Some(Renewed::Done(view)) => {
+                    if view.ended.is_some() {
+                        self.freed(&known.provider, &known.connection);
+                    }
                     self.event(what, view.generation);
                     return Ok(Renewed::Done(view));
                 }

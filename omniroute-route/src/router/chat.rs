@@ -139,7 +139,7 @@ impl Inner {
             facts: known.facts,
             options: route,
             session: request.session().cloned(),
-            lease: options.lease.clone(),
+            lease: options.lease,
             client,
             tool_tail: known.tool_tail,
             headers: options.headers.clone(),

@@ -178,7 +178,7 @@ impl Job {
     fn admit_context(&self, errand: &Errand) -> AdmitContext {
         let mut cx = AdmitContext::new(self.facts.consumer.clone());
         cx.session = self.session.clone();
-        cx.lease.clone_from(&self.lease);
+        cx.lease = self.lease;
         cx.deadline = self.deadline;
         cx.estimate = self.facts.input_tokens.saturating_add(self.facts.output_tokens());
         cx.budget = Some(errand.budget.clone());

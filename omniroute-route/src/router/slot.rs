@@ -118,7 +118,8 @@ pub(super) fn reason(blocked: Blocked) -> DropReason {
         | B::Manual => DropReason::Cooling,
         B::ModelNotFound | B::ModelLocked => DropReason::ModelLocked,
         B::QuotaExhausted | B::ModelQuota | B::QuotaShare => DropReason::QuotaExhausted,
-        B::RateLimit | B::Slots => DropReason::AtCapacity,
+        // Whose lease it is shows at admission.
+        B::RateLimit | B::Slots | B::LeaseHeld => DropReason::AtCapacity,
         B::Breaker => DropReason::BreakerOpen,
         B::ProviderRamp => DropReason::NoProbeSlot,
         B::Attempts | B::RetryBudget => DropReason::RequestExhausted,

@@ -68,7 +68,8 @@ impl Scopes {
             for (scope, known) in Scope::ALL {
                 let covered = match name {
                     "*" => scope != Scope::Lease,
-                    "read:*" | "write:*" => known.starts_with(&name[..name.len() - 1]),
+                    "read:*" => known.starts_with("read:"),
+                    "write:*" => known.starts_with("write:"),
                     exact => exact == known,
                 };
                 if covered {
@@ -183,7 +184,7 @@ pub(super) fn allow(caller: &Caller, need: Need) -> Result<(), Fault> {
         return Ok(());
     }
     let names = |set: &&[Scope]| set.iter().map(|scope| scope.name()).collect::<Vec<_>>();
-    let sets: Vec<Vec<&str>> = need.iter().map(|set| names(set)).collect();
+    let sets: Vec<Vec<&str>> = need.iter().map(names).collect();
     let told: Vec<String> = sets.iter().map(|set| set.join(" and ")).collect();
     let who = if caller.keyed { "this key lacks" } else { "without a key there is no" };
     let mut fault = Fault::new(403, "insufficient_scope", format!("{who} scope {}", told.join(", or ")));

@@ -147,7 +147,7 @@ fn rename_json(body: &Bytes, model: &str) -> Result<Bytes, Fault> {
     let Some(node) = doc.get(doc.root(), "model") else { return Ok(body.clone()) };
     let mut patch = Patch::new();
     patch.set_str(node, model);
-    doc.splice(&patch).map(Bytes::from).map_err(|error| Fault::bad("invalid_request", error.to_string()))
+    doc.splice(&patch).map_err(|error| Fault::bad("invalid_request", error.to_string()))
 }
 
 /// The line between the parts of a form.

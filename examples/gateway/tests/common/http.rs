@@ -159,6 +159,12 @@ impl Vendor {
     }
 }
 
+/// Waits: other processes know no clock but the real one.
+#[expect(clippy::disallowed_methods, reason = "a vendor is slow by real time")]
+pub(crate) fn pause(wait: Duration) {
+    thread::sleep(wait);
+}
+
 fn say(out: &mut TcpStream, said: &Said) -> std::io::Result<()> {
     let mut head = format!("HTTP/1.1 {} X\r\n", said.status);
     for (name, value) in &said.headers {
@@ -166,7 +172,7 @@ fn say(out: &mut TcpStream, said: &Said) -> std::io::Result<()> {
     }
     if !said.streamed {
         let body: Vec<u8> = said.pieces.iter().flat_map(|(_, piece)| piece.clone()).collect();
-        said.pieces.iter().for_each(|(wait, _)| thread::sleep(*wait));
+        said.pieces.iter().for_each(|(wait, _)| pause(*wait));
         head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
         out.write_all(head.as_bytes())?;
         return out.write_all(&body);
@@ -174,7 +180,7 @@ fn say(out: &mut TcpStream, said: &Said) -> std::io::Result<()> {
     head.push_str("transfer-encoding: chunked\r\n\r\n");
     out.write_all(head.as_bytes())?;
     for (wait, piece) in &said.pieces {
-        thread::sleep(*wait);
+        pause(*wait);
         out.write_all(format!("{:x}\r\n", piece.len()).as_bytes())?;
         out.write_all(piece)?;
         out.write_all(b"\r\n")?;

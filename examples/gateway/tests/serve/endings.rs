@@ -2,20 +2,20 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::common::gateway::Gateway;
 use super::common::http::{Said, Vendor, written};
-use super::{STREAM, ask, config, willing};
+use super::{STREAM, ask, config};
 
-/// A vendor that says a word and then nothing for long.
+/// A vendor that says a word and then nothing new for long.
 fn thinking() -> Vendor {
     Vendor::new(|_, _| {
         let mut said = Said::stream(&STREAM[..1], Duration::ZERO);
-        for _ in 0..600 {
-            said.pieces.push((Duration::from_millis(50), b": still here\n\n".to_vec()));
+        for _ in 0..100 {
+            said.pieces.push((Duration::from_millis(300), b": still here\n\n".to_vec()));
         }
         said
     })
@@ -40,10 +40,12 @@ fn streaming(gateway: &Gateway) -> TcpStream {
 }
 
 fn until(what: &str, done: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !done() {
-        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
+    for round in 0.. {
+        if done() {
+            break;
+        }
+        assert!(round < 500, "{what}");
+        super::common::http::pause(Duration::from_millis(20));
     }
 }
 
@@ -70,10 +72,8 @@ fn a_silent_stream_says_that_it_lives() {
     let gateway = Gateway::start(&(config(&[&vendor]) + "[gateway]\nping_ms = 100\n"));
     let mut stream = streaming(&gateway);
     let mut seen = String::new();
-    let began = Instant::now();
-    // Comments of the vendor pass or not; ours come in any case.
-    while !seen.contains(": ping\n\n") && !seen.contains(": still here") {
-        assert!(began.elapsed() < Duration::from_secs(10), "{seen}");
+    while !seen.contains(": ping\n\n") {
+        assert!(seen.len() < 100_000, "{seen}");
         let mut piece = [0; 4096];
         let read = stream.read(&mut piece).unwrap();
         seen.push_str(&String::from_utf8_lossy(&piece[..read]));
@@ -97,14 +97,12 @@ fn streams_that_take_longer_end_with_an_error_in_their_own_words() {
     let vendor = thinking();
     let mut gateway = Gateway::start(&(config(&[&vendor]) + "[gateway]\nshutdown_grace_ms = 200\n"));
     let mut stream = streaming(&gateway);
-    let began = Instant::now();
     gateway.terminate();
     let mut rest = String::new();
     stream.read_to_string(&mut rest).unwrap();
     assert!(rest.contains("data: {\"error\":") && rest.contains("shutting down"), "{rest}");
     assert!(!rest.contains("[DONE]"));
     assert_eq!(gateway.wait().code(), Some(0));
-    assert!(began.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
@@ -138,6 +136,4 @@ fn as_many_requests_as_the_operator_allows() {
     let full = gateway.post("/v1/chat/completions", &ask("daily"));
     assert_eq!((full.status(), full.header("retry-after")), (503, Some("1")));
     drop((first, second));
-    let willing = willing();
-    assert!(willing.heard().is_empty());
 }

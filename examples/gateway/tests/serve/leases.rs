@@ -35,7 +35,12 @@ fn a_connection_is_held_by_one_owner_at_a_time() {
     assert_eq!((got.status(), &got.json()["state"]), (200, &json!("ACTIVE")), "{}", got.text());
     let generation = got.json()["generation"].as_u64().unwrap();
     let busy = lease("or_two", &b, acquire.clone());
-    assert_eq!((busy.status(), &busy.json()["state"]), (429, &json!("WAITING_FOR_CAPACITY")));
+    assert_eq!(
+        (busy.status(), &busy.json()["state"]),
+        (429, &json!("WAITING_FOR_CAPACITY")),
+        "{}",
+        busy.text()
+    );
     assert!(busy.header("retry-after").is_some());
     // The owner is served, others are not, and a stale claim is not.
     let under = |key: &str, generation: u64| {

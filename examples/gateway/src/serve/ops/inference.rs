@@ -144,7 +144,8 @@ fn gemini(ask: Ask) -> Answer {
     async move {
         let call = ask.path.first().map(String::as_str).unwrap_or_default();
         let (model, verb) = call.rsplit_once(':').unwrap_or((call, ""));
-        let model = Some(model.to_owned());
+        let named = model.to_owned();
+        let model = Some(named.clone());
         let events = form(ask.head.uri.query().unwrap_or_default())
             .any(|(name, value)| name == "alt" && value == "sse");
         let framing = Some(if events { Framing::Events } else { Framing::Array });
@@ -157,7 +158,7 @@ fn gemini(ask: Ask) -> Answer {
                 let address = Address { model, stream: Some(true), framing, ..Address::default() };
                 on(ask, wire::GEMINI, address).await
             }
-            "countTokens" => counting::gemini(&ask, model.unwrap_or_default()).await,
+            "countTokens" => counting::gemini(&ask, named).await,
             _ => {
                 let rule = format!(
                     "{verb:?} is not served; allowed are generateContent, streamGenerateContent, countTokens"

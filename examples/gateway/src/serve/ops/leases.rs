@@ -156,7 +156,7 @@ fn candidates(
             let dropped = told.dropped.iter().map(|drop| drop.key.to_string());
             told.picks.iter().map(|pick| pick.key.to_string()).chain(dropped).collect()
         }
-        Err(error) if error.status == 404 => {
+        Err(error) if error.code.contains("model") => {
             return Err(lease_fault(400, "LEASE_MODEL_INVALID", "the model is not known"));
         }
         Err(error) => error.receipt().map_or_else(Vec::new, |receipt| {
