@@ -79,6 +79,7 @@ features:
 	$(CARGO) check -q -p omniroute-providers --features sigv4
 	$(CARGO) check -q -p omniroute-providers --features transport-reqwest
 	$(CARGO) check -q -p omniroute-providers --features clock-tokio
+	$(CARGO) check -q -p omniroute-gateway --no-default-features
 
 # With real files and a real redis-server.
 stores:

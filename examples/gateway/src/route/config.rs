@@ -98,8 +98,11 @@ pub(crate) enum Billing {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProviderLine {
     pub(crate) id: String,
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only who calls it needs it"))]
     pub(crate) wire: Option<String>,
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only who calls it needs it"))]
     pub(crate) base_url: Option<String>,
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only who calls it needs it"))]
     pub(crate) class: Option<String>,
     #[serde(default)]
     pub(super) models: Vec<ModelLine>,
