@@ -28,6 +28,7 @@ help:
 	@echo "make wire-report every check of the wires over every recorded exchange, by vendor"
 	@echo "make route-report what the learning policy gains in the simulator; ten minutes (SEEDS=\"1 4 201 204\" takes two)"
 	@echo "make tokens-exact exact token counts against the reference, over every recorded text"
+	@echo "make clients     official clients of OpenAI, Anthropic and Gemini against the gateway"
 	@echo "make python, make node  the package of one language, with its tests and the frameworks it adapts to"
 	@echo "make dist        wheels and npm tarballs, and a proof that they install and work offline"
 	@echo "make fuzz        two minutes of fuzzing (needs cargo-fuzz and nightly)"
@@ -38,7 +39,7 @@ help:
 demo:
 	$(CARGO) run --release -q -p replay-session
 
-test: fmt clippy layering unit catalog-check features doc smoke python node
+test: fmt clippy layering unit clients catalog-check features doc smoke python node
 	@echo "all checks passed"
 
 ready: test
@@ -139,8 +140,12 @@ new-filter:
 	python3 .ci/new_filter.py "$(NAME)" "$(COMMAND)" "$(CATEGORY)"
 
 # The packages of other languages; they set up their environments themselves, under target/python and target/node.
-.PHONY: python python-adapters python-stubs python-dist python-measure
+.PHONY: clients python python-adapters python-stubs python-dist python-measure
 .PHONY: node node-adapters node-dist node-measure dist measure tokens-exact
+
+# Official clients against `omniroute serve`, in front of vendors that say what real ones have said.
+clients:
+	python3 bindings/python/tasks.py clients
 
 python:
 	python3 bindings/python/tasks.py test

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds and checks the Python package: `tasks.py test | adapters | stubs | dist | measure`, each callable alone.
+"""Builds and checks the Python package: `tasks.py test | adapters | clients | stubs | dist | measure`, each callable alone.
 
 Everything it makes is under `target/python`. Needs Rust and Python; what the tests need comes from the package index, once.
 `OMNIROUTE_PYTHONS` may name more interpreters that `test` runs the tests with, besides `python3.12` and newer on the path.
@@ -34,7 +34,7 @@ assert om.EXACT_TOKENS and receipt["counter"] == {"name": "o200k", "exact": True
 
 
 def main() -> None:
-    tasks = {"test": test, "adapters": adapters, "stubs": stubs, "dist": dist, "measure": measure}
+    tasks = {"test": test, "adapters": adapters, "clients": clients, "stubs": stubs, "dist": dist, "measure": measure}
     if len(sys.argv) != 2 or sys.argv[1] not in tasks:
         sys.exit(f"usage: tasks.py {' | '.join(tasks)}")
     tasks[sys.argv[1]]()
@@ -70,6 +70,16 @@ def adapters() -> None:
         install(python, built)
         tests = [f"tests/adapters/test_{name.rstrip('2')}.py", f"tests/adapters/test_wires_{name.rstrip('2')}.py"]
         pytest(python, "--disable-warnings", *(test for test in tests if (HERE / test).is_file()))
+
+
+def clients() -> None:
+    """Official clients of three vendors against the gateway, which `make unit` has built."""
+    binary = BUILD / "debug" / "omniroute"
+    if not binary.is_file():
+        run([os.environ.get("CARGO", "cargo"), "build", "-q", "-p", "omniroute-gateway"], cwd=ROOT)
+    python = environment("clients", ["clients.txt"])
+    os.environ["OMNIROUTE_BIN"] = str(binary)
+    pytest(python, "--disable-warnings", str(ROOT / "examples" / "gateway" / "tests" / "clients"))
 
 
 def wire_samples() -> str:

@@ -86,7 +86,9 @@ impl ChatRequest {
     pub fn model(&self) -> Cow<'_, str> {
         match &self.address {
             Some(address) => Cow::Borrowed(&address.model),
-            None => self.head().model.map(|model| Cow::Owned(model.decode().into_owned())).unwrap_or_default(),
+            None => {
+                self.head().model.map(|model| Cow::Owned(model.decode().into_owned())).unwrap_or_default()
+            }
         }
     }
 

@@ -76,9 +76,7 @@ fn a_file_that_may_not_be_read_is_4() {
     }
     set_permissions(&secret, Permissions::from_mode(0o000)).unwrap();
     // Another test that starts a program in this moment holds the file open until that program runs.
-    let busy = |out: &std::io::Result<_>| {
-        matches!(out, Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy)
-    };
+    let busy = |out: &std::io::Result<_>| matches!(out, Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy);
     let mut out = command.output();
     for _ in 0..1_000 {
         if !busy(&out) {

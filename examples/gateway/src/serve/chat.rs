@@ -1,6 +1,7 @@
 //! Requests for models on the four wires, and on Ollama's.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -131,8 +132,7 @@ fn answer(
     place: Place,
     told: &Telled,
 ) -> Response {
-    let handle = reply.receipt_handle();
-    let receipt = handle.now();
+    let (receipt, wire) = (reply.receipt(), reply.wire);
     let mut response = match reply.body {
         ReplyBody::Whole(body) => {
             let mut response = Response::new(Body::from(body));
@@ -143,7 +143,10 @@ fn answer(
             let streams = Place::of(&gateway.streams);
             let end = move || drop((place, streams));
             let now = gateway.stopping.now.clone().boxed();
-            let body = Told::new(stream, framing, gateway.limits.ping, now, end);
+            // Clients of Gemini take a comment for data.
+            let ping =
+                if wire == omniroute_core::wire::GEMINI { Duration::ZERO } else { gateway.limits.ping };
+            let body = Told::new(stream, framing, ping, now, end);
             let mut response = Response::new(Body::from_stream(body));
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(framing.content_type()));

@@ -66,8 +66,13 @@ async fn count(ask: &Ask, wire: Wire, model: Option<String>) -> Result<Count, Fa
         plain.compress_with(&mut request, omniroute_compress::CallOptions::default(), now);
     }
     let explained = gateway.router.explain_with(&request, &control.options);
-    let explained = explained.map_err(|error| Fault::of_chat(&error, now.wall))?;
-    if let Some(first) = explained.picks.first() {
+    let explained = match explained {
+        Ok(explained) => Some(explained),
+        // Whoever rests now may answer later: that is no reason not to count.
+        Err(error) if matches!(error.status, 429 | 503) => None,
+        Err(error) => return Err(Fault::of_chat(&error, now.wall)),
+    };
+    if let Some(first) = explained.as_ref().and_then(|explained| explained.picks.first()) {
         let (provider, rest) = first.key.split_once('/').unwrap_or((&first.key, ""));
         let (connection, model) = rest.split_once('/').unwrap_or((rest, ""));
         let line = gateway.lines.iter().find(|line| &*line.provider == provider && &*line.name == connection);

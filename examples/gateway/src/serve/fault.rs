@@ -29,9 +29,11 @@ impl Dialect {
         let path = path.strip_prefix("/api").filter(|rest| rest.starts_with("/v1")).unwrap_or(path);
         let below =
             |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let verb = path.rsplit_once(':').map(|(_, verb)| verb);
+        let calls = matches!(verb, Some("generateContent" | "streamGenerateContent" | "countTokens"));
         if below("/v1/messages") {
             Dialect::Anthropic
-        } else if below("/v1beta") {
+        } else if below("/v1beta") || (calls && below("/v1/models")) {
             Dialect::Gemini
         } else {
             Dialect::OpenAi
@@ -199,6 +201,8 @@ mod tests {
             ("/api/v1/messages/count_tokens", Dialect::Anthropic),
             ("/v1/messagesx", Dialect::OpenAi),
             ("/v1beta/models/m:generateContent", Dialect::Gemini),
+            ("/v1/models/p/m:streamGenerateContent", Dialect::Gemini),
+            ("/v1/models/p/m:latest", Dialect::OpenAi),
             ("/api/combos", Dialect::OpenAi),
         ] {
             assert_eq!(Dialect::of(path), dialect, "{path}");

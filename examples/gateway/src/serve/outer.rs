@@ -92,6 +92,9 @@ impl Outer {
         };
         if self.gateway.telling != Telling::Nothing {
             set("x-request-id", &id);
+            if dialect == Dialect::Anthropic {
+                set("request-id", &id);
+            }
         }
         if self.gateway.telling == Telling::Full {
             set("x-omniroute-version", env!("CARGO_PKG_VERSION"));

@@ -191,7 +191,7 @@ impl StreamWriter for GeminiWriter {
             Event::PartEnd { choice, part } => self.end(*choice, *part, out),
             Event::Stop { choice, stop } => self.stops.push((*choice, stop.clone())),
             Event::Usage(usage) => self.usage = Some(usage.clone()),
-            Event::Ping => out.extend_from_slice(b": ping\r\n\r\n"),
+            Event::Ping => {} // the official client takes a comment for data
             Event::Finish => self.finish(out),
             Event::Error(error) => self.error(error, out),
             Event::Extra { .. } => {}

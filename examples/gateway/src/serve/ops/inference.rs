@@ -30,6 +30,9 @@ const MODEL_CALL: &[Field] = &[Field {
     about: "a model and :generateContent, :streamGenerateContent or :countTokens",
 }];
 
+/// The same under the name that the list of models has in this place.
+const MODEL_CALL_ID: &[Field] = &[Field { name: "id", ..MODEL_CALL[0] }];
+
 const PROVIDER: &[Field] = &[Field {
     name: "provider",
     place: Place::Path,
@@ -72,6 +75,15 @@ pub(super) const OPS: &[Op] = &[
     Op {
         fields: MODEL_CALL,
         ..row("chat.gemini", "/v1beta/models/{*call}", "Answer or count a request of the Gemini API", gemini)
+    },
+    Op {
+        fields: MODEL_CALL_ID,
+        ..row(
+            "chat.gemini.v1",
+            "/v1/models/{*id}",
+            "The same, where newer clients of Gemini look for it",
+            gemini,
+        )
     },
     Op {
         fields: PROVIDER,
