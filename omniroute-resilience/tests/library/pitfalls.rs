@@ -8,7 +8,7 @@ use omniroute_core::{Clock, Evidence, Failure, FailureKind, Permit, Phase, Scope
 use omniroute_resilience::layers::breaker::State;
 use omniroute_resilience::layers::connection::Terminal;
 use omniroute_resilience::{
-    AdmitContext, AllUnhealthy, Blocked, Class, Config, ConnectionSpec, Handle, Resilience,
+    AdmitContext, AllUnhealthy, Blocked, Class, Config, ConnectionSpec, Handle, Resilience, Span,
 };
 
 /// A vendor that counts its calls. It wants to see the permit: that is how credentials are handed out.
@@ -199,6 +199,37 @@ fn an_admission_over_a_slow_store_decides_on_nothing_old() {
     let refreshes = world.resilience.counts().refreshes - before;
     assert!((3..=5).contains(&refreshes), "{refreshes} refreshes");
     drop(held);
+}
+
+/// Whether a connection that another process sent to rest is granted after this many looks in vain of 20 ms each,
+/// by what was 240 ms old when the admission began.
+fn granted_by_what_grew_old(looks: usize, remembers: Span) -> bool {
+    let mut specs = keys("full", looks);
+    specs.iter_mut().for_each(|spec| spec.limits.max_concurrent = Some(1));
+    specs.extend(keys("p", 2));
+    let mut config = quiet();
+    config.mirror_max_age = remembers;
+    let mut world = World::with(specs, config, true);
+    let picks = world.targets("m");
+    let _held: Vec<Permit> = picks[..looks].iter().map(|pick| world.admit(&[*pick]).unwrap()).collect();
+    let other = world.process();
+    let theirs = handles(&other, &world.specs, "m");
+    world.wait(1_000);
+    // All is read now; right after that another process hears of a limit.
+    world.succeed(world.admit(&picks).unwrap());
+    let permit = admit(&other, &theirs[looks..=looks]).unwrap();
+    fail(&world.clock, permit, rate_limited());
+    world.wait(240);
+    world.store.slow.store(20, Relaxed);
+    world.admit(&picks).unwrap().grant().position == looks
+}
+
+#[test]
+fn what_grows_old_while_others_are_looked_at_is_read_again() {
+    for looks in 1..=8 {
+        assert!(!granted_by_what_grew_old(looks, Span::ms(250)), "after {looks} looks");
+    }
+    assert!(granted_by_what_grew_old(1, Span::seconds(5)), "who may remember for longer is not caught");
 }
 
 #[test]
