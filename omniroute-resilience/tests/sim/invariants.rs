@@ -96,6 +96,8 @@ pub(crate) struct Watch {
     /// Failures whose report was cut off, or came while the store was away, by what they are about: each is written
     /// down later, in somebody else's step.
     owed: HashMap<Who, u32>,
+    /// Whose change is explained by one of them, while that change is judged.
+    explained: Option<Who>,
     per_request: HashMap<u64, Vec<usize>>,
     leases: HashMap<usize, (usize, u64, i64)>,
     fences: HashMap<usize, u64>,
@@ -153,16 +155,21 @@ impl Watch {
         }
     }
 
-    /// Whether somebody else's failure may just have been written; each explains one change.
+    /// Whether somebody else's failure may just have been written; each explains one change, to all who ask.
     fn paid(&mut self, who: Who) -> bool {
+        if self.explained == Some(who) {
+            return true;
+        }
         let Some(left) = self.owed.get_mut(&who).filter(|left| **left > 0) else { return false };
         *left -= 1;
         self.counts.tolerated += 1;
+        self.explained = Some(who);
         true
     }
 
     /// Judges one fact.
     pub(crate) fn see(&mut self, fact: &Fact) {
+        self.explained = None;
         match fact.what {
             What::Granted { attempt, host, request, special } => {
                 self.counts.granted += 1;

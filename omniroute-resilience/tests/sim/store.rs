@@ -257,6 +257,7 @@ impl ResilienceStore for Handle {
         self.pass().await?;
         self.shared.reads.fetch_add(1, Ordering::Relaxed);
         let (mut records, time) = self.inner.get(keys).await?;
+        self.shared.log.told(time);
         if self.shared.breakage == Breakage::NewerForgotten && !self.newer {
             for record in records.iter_mut().flatten() {
                 let known = record.value.len() - if record.value.ends_with(&NEWER) { NEWER.len() } else { 0 };
@@ -290,6 +291,7 @@ impl ResilienceStore for Handle {
             }
         }
         let (done, time) = inner.commit(&changes, not_after, durability).await?;
+        self.shared.log.told(time);
         if let Commit::Done(_) = done {
             self.shared.commits.fetch_add(1, Ordering::Relaxed);
             if keys.iter().any(|key| peek::who(key).is_some()) {

@@ -53,7 +53,7 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::facts::{Blame, Cause, Change, Special, What};
+    use crate::sim::facts::{AccountSeen, Blame, Cause, Change, Special, What};
     use crate::sim::invariants::Numbers;
 
     const NUMBERS: Numbers =
@@ -129,5 +129,31 @@ mod tests {
                 "{away} {answer:?} {reported} {state}"
             );
         }
+    }
+
+    /// Rules that are broken by a failure of our own whose step ends an account as often as this, when as many
+    /// reports wait for the store.
+    fn ended(waiting: usize, times: usize) -> Vec<&'static str> {
+        let mut watch = Watch::new(vec![NUMBERS], vec![0, 0]);
+        watch.see(&Fact { at: 2_000, wall: 2_000, what: What::Store { up: false } });
+        for number in 0..waiting {
+            watch.failed(3_000, &attempt(number as u64), true);
+        }
+        let ours = Attempt { account: 1, ..attempt(9) };
+        let cause = Cause::Failure(ours, FailureKind::Timeout, Blame { status: 0, local: true });
+        let (old, new) = (AccountSeen::default(), AccountSeen { terminal: 1, ..AccountSeen::default() });
+        for _ in 0..times {
+            let change = Change::Account { who: 0, old, new };
+            watch.see(&Fact { at: 9_000, wall: 9_000, what: What::Changed { change, cause } });
+        }
+        watch.violations.iter().map(|violation| violation.rule).collect()
+    }
+
+    #[test]
+    fn a_report_that_waited_explains_one_change_to_all_who_ask() {
+        assert!(ended(1, 1).is_empty());
+        assert!(ended(2, 2).is_empty());
+        assert_eq!(ended(1, 2), ["terminal", "I-12"]);
+        assert_eq!(ended(0, 1), ["terminal", "I-12"]);
     }
 }
