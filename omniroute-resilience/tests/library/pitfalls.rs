@@ -211,17 +211,18 @@ fn granted_by_what_grew_old(looks: usize, remembers: Span) -> bool {
     config.mirror_max_age = remembers;
     let mut world = World::with(specs, config, true);
     let picks = world.targets("m");
-    let _held: Vec<Permit> = picks[..looks].iter().map(|pick| world.admit(&[*pick]).unwrap()).collect();
+    let _held: Vec<Permit> =
+        picks[..looks].iter().map(|pick| world.admit(&[*pick]).expect("it is free")).collect();
     let other = world.process();
     let theirs = handles(&other, &world.specs, "m");
     world.wait(1_000);
     // All is read now; right after that another process hears of a limit.
-    world.succeed(world.admit(&picks).unwrap());
-    let permit = admit(&other, &theirs[looks..=looks]).unwrap();
+    world.succeed(world.admit(&picks).expect("one is free"));
+    let permit = admit(&other, &theirs[looks..=looks]).expect("it is free");
     fail(&world.clock, permit, rate_limited());
     world.wait(240);
     world.store.slow.store(20, Relaxed);
-    world.admit(&picks).unwrap().grant().position == looks
+    world.admit(&picks).expect("one is free").grant().position == looks
 }
 
 #[test]
