@@ -318,3 +318,41 @@ fn successes_that_heal_a_breaker_are_written_now_and_then_and_at_the_end() {
     assert_eq!(world.store.calls().1, before + 1, "at the end: one");
     assert!(failures() < left);
 }
+
+/// Names of functions in the sources below a folder.
+fn functions(folder: &std::path::Path, found: &mut std::collections::BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            functions(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
+            found.extend(names.filter_map(|rest| rest.strip_suffix("() {")).map(str::to_owned));
+        }
+    }
+}
+
+/// Tests that a table names and that are not there.
+fn not_there(table: &str, tests: &std::collections::BTreeSet<String>) -> Vec<String> {
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let named = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+    named.filter(|name| !tests.contains(*name)).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_guide_names_a_test_for_every_mistake_of_others() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Only the repository has the guide.
+    let Ok(guide) = std::fs::read_to_string(here.join("../docs/src/resilience.md")) else { return };
+    let (_, table) = guide.split_once("\n## Mistakes of others\n").expect("the guide has the table");
+    let table = table.split_once("\n## ").map_or(table, |(table, _)| table);
+    let mut tests = std::collections::BTreeSet::new();
+    functions(&here.join("src"), &mut tests);
+    functions(&here.join("tests"), &mut tests);
+    let rows = table.lines().filter(|line| line.starts_with("| ") && line.contains('`')).count();
+    assert_eq!((rows, not_there(table, &tests)), (44, Vec::new()));
+    // A test that is renamed or taken away is missed.
+    assert!(tests.remove("jitter_only_lengthens"));
+    assert_eq!(not_there(table, &tests), ["jitter_only_lengthens"]);
+}
