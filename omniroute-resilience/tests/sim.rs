@@ -257,6 +257,12 @@ fn twin_of_the_library_that_holds_slots_too_long() {
 }
 
 #[test]
+fn twin_of_the_library_that_forgets_what_newer_versions_wrote() {
+    let real = library(memory(), Breakage::None);
+    caught("tail", &["S-21"], &library(memory(), Breakage::NewerForgotten), &real);
+}
+
+#[test]
 fn i_15_same_seed_same_trace() {
     for id in ["S-02", "S-14", "S-17", "S-19", "S-22"] {
         let stage = library(memory(), Breakage::None);

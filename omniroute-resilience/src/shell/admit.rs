@@ -117,7 +117,7 @@ impl Resilience {
         let mut refusals = Vec::new();
         let stale = {
             let table = core.table();
-            let stale = stale(core, &table, picks, cx, now);
+            let stale = stale(core, &table, picks, cx, now, false);
             // What nearly all requests meet: all is known, nothing is to be written.
             if (stale.is_empty() || !core.store_here(now.mono))
                 && let Some((position, false)) = first(core, &table, picks, cx, now, 0, &mut refusals)
@@ -142,9 +142,14 @@ impl Resilience {
         let core = &self.core;
         if !stale.is_empty() && core.store_here(now.mono) {
             core.refresh(stale).await;
-            now = core.now();
+            let asked = std::mem::replace(&mut now, core.now());
+            let took = now.mono.0.saturating_sub(asked.mono.0);
+            // What was young enough may have grown old meanwhile; where an answer takes longer, all of it always is.
+            if core.max_age.is_some_and(|age| (1..age).contains(&took)) {
+                now = self.read_again(picks, cx, now).await;
+            }
         }
-        let (mut next, mut read) = (0, now.mono);
+        let mut next = 0;
         loop {
             let found = {
                 let table = core.table();
@@ -169,15 +174,7 @@ impl Resilience {
             now = core.now();
             next = position + 1;
             // Looking in vain takes time with a slow store: the others are not judged by what has grown old meanwhile.
-            if core.max_age.is_some_and(|age| now.mono.0.saturating_sub(read.0) > age) {
-                let rest = picks.get(next..).unwrap_or_default();
-                let stale = crate::shell::weigh::stale(core, &core.table(), rest, cx, now);
-                if !stale.is_empty() && core.store_here(now.mono) {
-                    core.refresh(stale).await;
-                    now = core.now();
-                }
-                read = now.mono;
-            }
+            now = self.read_again(picks.get(next..).unwrap_or_default(), cx, now).await;
         }
         if let Some(permit) = self.way_out(picks, &refusals, cx, now).await {
             return Ok(permit);
@@ -191,6 +188,17 @@ impl Resilience {
             EventKind::Denied { reason: denial.reason, candidates },
         );
         Err(denial)
+    }
+
+    /// Reads what has grown too old since this admission began. Then it is this late.
+    async fn read_again(&self, picks: &[Handle], cx: &AdmitContext, now: Moment) -> Moment {
+        let core = &self.core;
+        let stale = crate::shell::weigh::stale(core, &core.table(), picks, cx, now, true);
+        if stale.is_empty() || !core.store_here(now.mono) {
+            return now;
+        }
+        core.refresh(stale).await;
+        core.now()
     }
 
     /// Takes everything one candidate needs, in one commit.

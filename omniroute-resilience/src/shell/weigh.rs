@@ -20,41 +20,58 @@ pub(crate) enum Weighed {
     Blocked(Blocked, Option<u64>),
 }
 
-/// Keys of what is remembered and has grown old.
+/// Keys of what is remembered and has grown old. With `along`: once something has, what is half as old comes along,
+/// for asking takes its time and that must not grow too old meanwhile.
 pub(crate) fn stale(
     core: &Core,
     table: &Table,
     picks: &[Handle],
     cx: &AdmitContext,
     now: Moment,
+    along: bool,
+) -> Vec<(Key, Row)> {
+    let old = older(core, table, picks, cx, now, core.max_age);
+    if old.is_empty() || !along {
+        return old;
+    }
+    older(core, table, picks, cx, now, core.max_age.map(|age| age / 2))
+}
+
+fn older(
+    core: &Core,
+    table: &Table,
+    picks: &[Handle],
+    cx: &AdmitContext,
+    now: Moment,
+    age: Option<u64>,
 ) -> Vec<(Key, Row)> {
     let mut wanted: Vec<(Key, Row)> = Vec::new();
     let mut breakers: Vec<u32> = Vec::new();
     let leases = core.config.lease.enabled && cx.lease.is_none();
     for pick in picks {
         let Some((row, conn, breaker)) = table.rows(*pick) else { continue };
-        if conn.fetched.stale(now.mono, core.max_age) {
+        if conn.fetched.stale(now.mono, age) {
             wanted.push((table.conn_key(row.conn), Row::Conn(row.conn)));
         }
-        if row.own.fetched.stale(now.mono, core.max_age) {
+        if row.own.fetched.stale(now.mono, age) {
             wanted.push((table.own_lock_key(row), Row::Own(pick.index)));
         }
         for shared in [row.quota, row.wide] {
             if shared != NONE
                 && let Some((lock, key)) = table.locks.get(shared as usize)
-                && lock.fetched.stale(now.mono, core.max_age)
+                && lock.fetched.stale(now.mono, age)
             {
                 wanted.push((key.clone(), Row::Lock(shared)));
             }
         }
         let breaker_at = conn.profile.breaker;
-        if breaker.fetched.stale(now.mono, core.max_age) && !breakers.contains(&breaker_at) {
+        if breaker.fetched.stale(now.mono, age) && !breakers.contains(&breaker_at) {
             breakers.push(breaker_at);
             wanted.push((table.breaker_key(breaker_at), Row::Breaker(breaker_at)));
         }
         if leases
             && let Some(lease) = table.leases.get(row.conn as usize)
-            && lease.fetched.stale(now.mono, core.max_age)
+            && lease.fetched.stale(now.mono, age)
         {
             wanted.push((table.lease_key(row.conn), Row::Lease(row.conn)));
         }

@@ -8,7 +8,7 @@ use omniroute_core::{Clock, Evidence, Failure, FailureKind, Permit, Phase, Scope
 use omniroute_resilience::layers::breaker::State;
 use omniroute_resilience::layers::connection::Terminal;
 use omniroute_resilience::{
-    AdmitContext, AllUnhealthy, Blocked, Class, Config, ConnectionSpec, Handle, Resilience,
+    AdmitContext, AllUnhealthy, Blocked, Class, Config, ConnectionSpec, Handle, Resilience, Span,
 };
 
 /// A vendor that counts its calls. It wants to see the permit: that is how credentials are handed out.
@@ -201,6 +201,38 @@ fn an_admission_over_a_slow_store_decides_on_nothing_old() {
     drop(held);
 }
 
+/// Whether a connection that another process sent to rest is granted after this many looks in vain of 20 ms each,
+/// by what was 240 ms old when the admission began.
+fn granted_by_what_grew_old(looks: usize, remembers: Span) -> bool {
+    let mut specs = keys("full", looks);
+    specs.iter_mut().for_each(|spec| spec.limits.max_concurrent = Some(1));
+    specs.extend(keys("p", 2));
+    let mut config = quiet();
+    config.mirror_max_age = remembers;
+    let mut world = World::with(specs, config, true);
+    let picks = world.targets("m");
+    let _held: Vec<Permit> =
+        picks[..looks].iter().map(|pick| world.admit(&[*pick]).expect("it is free")).collect();
+    let other = world.process();
+    let theirs = handles(&other, &world.specs, "m");
+    world.wait(1_000);
+    // All is read now; right after that another process hears of a limit.
+    world.succeed(world.admit(&picks).expect("one is free"));
+    let permit = admit(&other, &theirs[looks..=looks]).expect("it is free");
+    fail(&world.clock, permit, rate_limited());
+    world.wait(240);
+    world.store.slow.store(20, Relaxed);
+    world.admit(&picks).expect("one is free").grant().position == looks
+}
+
+#[test]
+fn what_grows_old_while_others_are_looked_at_is_read_again() {
+    for looks in 1..=8 {
+        assert!(!granted_by_what_grew_old(looks, Span::ms(250)), "after {looks} looks");
+    }
+    assert!(granted_by_what_grew_old(1, Span::seconds(5)), "who may remember for longer is not caught");
+}
+
 #[test]
 fn all_unhealthy_is_one_answer_with_status_code_and_time_of_one_candidate() {
     let specs: Vec<ConnectionSpec> = (0..2).flat_map(|n| keys(&format!("p{n}"), 1)).collect();
@@ -285,4 +317,42 @@ fn successes_that_heal_a_breaker_are_written_now_and_then_and_at_the_end() {
     block_on(world.resilience.flush());
     assert_eq!(world.store.calls().1, before + 1, "at the end: one");
     assert!(failures() < left);
+}
+
+/// Names of functions in the sources below a folder.
+fn functions(folder: &std::path::Path, found: &mut std::collections::BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            functions(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
+            found.extend(names.filter_map(|rest| rest.strip_suffix("() {")).map(str::to_owned));
+        }
+    }
+}
+
+/// Tests that a table names and that are not there.
+fn not_there(table: &str, tests: &std::collections::BTreeSet<String>) -> Vec<String> {
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let named = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+    named.filter(|name| !tests.contains(*name)).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_guide_names_a_test_for_every_mistake_of_others() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Only the repository has the guide.
+    let Ok(guide) = std::fs::read_to_string(here.join("../docs/src/resilience.md")) else { return };
+    let (_, table) = guide.split_once("\n## Mistakes of others\n").expect("the guide has the table");
+    let table = table.split_once("\n## ").map_or(table, |(table, _)| table);
+    let mut tests = std::collections::BTreeSet::new();
+    functions(&here.join("src"), &mut tests);
+    functions(&here.join("tests"), &mut tests);
+    let rows = table.lines().filter(|line| line.starts_with("| ") && line.contains('`')).count();
+    assert_eq!((rows, not_there(table, &tests)), (44, Vec::new()));
+    // A test that is renamed or taken away is missed.
+    assert!(tests.remove("jitter_only_lengthens"));
+    assert_eq!(not_there(table, &tests), ["jitter_only_lengthens"]);
 }

@@ -139,7 +139,7 @@ pub(crate) enum What {
     Unleased { owner: usize },
 }
 
-/// A fact and its time, ms since the start, with the store's wall clock of that time.
+/// A fact and its time, ms since the start, with the time of the store, as far as it has told it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Fact {
     pub(crate) at: i64,

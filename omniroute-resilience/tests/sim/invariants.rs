@@ -1,6 +1,7 @@
 //! The invariants, each judged after every fact. Names as in the specification; those without a number there
 //! (`cooling`, `open`, `halving`, `fresh`, `declared`, `path`) say what the numbered ones rest on.
 
+mod late;
 mod records;
 
 use std::collections::{BTreeSet, HashMap};
@@ -8,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use omniroute_core::PermitId;
 
 use crate::sim::facts::{AccountSeen, Attempt, BreakerSeen, Change, Fact, LockSeen, What, Who};
+use crate::sim::invariants::late::Late;
 
 /// How old what a process remembers may be, ms.
 const MIRROR: i64 = 250;
@@ -64,6 +66,8 @@ struct Live {
     host: usize,
     request: u64,
     probe: bool,
+    /// What the vendor answered.
+    answer: Option<Late>,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -86,10 +90,14 @@ pub(crate) struct Watch {
     /// lock that it met.
     content: (HashMap<usize, i64>, HashMap<Who, i64>),
     probes: HashMap<usize, Vec<(PermitId, i64)>>,
+    /// Probes whose report was cut off, or came while the store was away: it is written down in somebody else's step.
+    late: HashMap<PermitId, Late>,
     declared: HashMap<PermitId, i64>,
     /// Failures whose report was cut off, or came while the store was away, by what they are about: each is written
     /// down later, in somebody else's step.
     owed: HashMap<Who, u32>,
+    /// Whose change is explained by one of them, while that change is judged.
+    explained: Option<Who>,
     per_request: HashMap<u64, Vec<usize>>,
     leases: HashMap<usize, (usize, u64, i64)>,
     fences: HashMap<usize, u64>,
@@ -147,25 +155,27 @@ impl Watch {
         }
     }
 
-    /// Whether somebody else's failure may just have been written; each explains one change.
+    /// Whether somebody else's failure may just have been written; each explains one change, to all who ask.
     fn paid(&mut self, who: Who) -> bool {
+        if self.explained == Some(who) {
+            return true;
+        }
         let Some(left) = self.owed.get_mut(&who).filter(|left| **left > 0) else { return false };
         *left -= 1;
         self.counts.tolerated += 1;
+        self.explained = Some(who);
         true
     }
 
     /// Judges one fact.
     pub(crate) fn see(&mut self, fact: &Fact) {
+        self.explained = None;
         match fact.what {
             What::Granted { attempt, host, request, special } => {
                 self.counts.granted += 1;
                 self.shut_since = None;
-                if self
-                    .live
-                    .insert(attempt.permit, Live { attempt, host, request, probe: special.probe })
-                    .is_some()
-                {
+                let live = Live { attempt, host, request, probe: special.probe, answer: None };
+                if self.live.insert(attempt.permit, live).is_some() {
                     self.broke("I-5", fact.at, format!("permit {} was given out twice", attempt.permit));
                 }
                 if special.probe {
@@ -182,8 +192,13 @@ impl Watch {
                 self.longest_shut = self.longest_shut.max(fact.at - since);
             }
             What::Sent { attempt, special } => self.sent(fact, &attempt, special),
-            What::Answered { failure: Some(_), .. } => self.counts.failed += 1,
-            What::Answered { attempt, failure: None } => self.content(&attempt),
+            What::Answered { attempt, failure } => {
+                self.answered(fact, &attempt, failure);
+                match failure {
+                    Some(_) => self.counts.failed += 1,
+                    None => self.content(&attempt),
+                }
+            }
             What::Settled { attempt, reported } => self.settled(fact, &attempt, reported),
             What::Changed { change, cause } => {
                 self.counts.changes += 1;
@@ -361,6 +376,9 @@ impl Watch {
         };
         if live.probe {
             self.probe_over(attempt);
+            if !reported || !self.steady(fact.at) {
+                self.late.insert(attempt.permit, live.answer.unwrap_or(Late::Nothing));
+            }
         }
         let declared = self.declared.remove(&attempt.permit);
         if let Some(until) = declared

@@ -31,6 +31,8 @@ pub(crate) enum Breakage {
     UnfencedAccounts,
     /// The store is whole; the library holds slots for ten minutes.
     LongSlots,
+    /// Older versions of the library do not see what newer ones wrote behind their fields, and do not keep it.
+    NewerForgotten,
 }
 
 /// Opens one and the same state, as every process does for itself.
@@ -161,7 +163,7 @@ impl Shared {
 
     fn unfenced(&self, key: &Key) -> bool {
         match self.breakage {
-            Breakage::None | Breakage::LongSlots => false,
+            Breakage::None | Breakage::LongSlots | Breakage::NewerForgotten => false,
             Breakage::UnfencedBreakers => matches!(key, Key::Breaker { .. }),
             Breakage::UnfencedAccounts => matches!(key, Key::Connection(..) | Key::Lockout { .. }),
         }
@@ -209,14 +211,19 @@ impl Handle {
         self.alive.store(false, Ordering::Relaxed);
     }
 
-    /// A newer version appends to what it writes; an older one must keep what it does not know.
-    fn mix_versions(&self, value: &mut bytes::Bytes, before: Option<&Record>) {
-        let has = |value: &[u8]| value.ends_with(&NEWER);
-        if self.newer && !has(value) {
+    /// A newer version appends to what it writes.
+    fn append(&self, value: &mut bytes::Bytes) {
+        if self.newer && !value.ends_with(&NEWER) {
             let mut longer = value.to_vec();
             longer.extend_from_slice(&NEWER);
             *value = longer.into();
-        } else if before.is_some_and(|record| has(&record.value)) && !has(value) {
+        }
+    }
+
+    /// An older version must keep what it does not know.
+    fn kept(&self, value: &[u8], before: Option<&Record>) {
+        let has = |value: &[u8]| value.ends_with(&NEWER);
+        if before.is_some_and(|record| has(&record.value)) && !has(value) {
             let at = self.shared.time.ms();
             let text = "an older version dropped what a newer one wrote".to_owned();
             self.shared.log.lock().watch.broke("tail", at, text);
@@ -249,7 +256,15 @@ impl ResilienceStore for Handle {
     async fn get(&self, keys: &[Key]) -> Result<(Vec<Option<Record>>, UnixMs), StoreError> {
         self.pass().await?;
         self.shared.reads.fetch_add(1, Ordering::Relaxed);
-        self.inner.get(keys).await
+        let (mut records, time) = self.inner.get(keys).await?;
+        self.shared.log.told(time);
+        if self.shared.breakage == Breakage::NewerForgotten && !self.newer {
+            for record in records.iter_mut().flatten() {
+                let known = record.value.len() - if record.value.ends_with(&NEWER) { NEWER.len() } else { 0 };
+                record.value.truncate(known);
+            }
+        }
+        Ok((records, time))
     }
 
     async fn commit(
@@ -272,10 +287,11 @@ impl ResilienceStore for Handle {
             if let Put::Put { key, value, .. } = change
                 && peek::who(key).is_some()
             {
-                self.mix_versions(value, before.as_ref());
+                self.append(value);
             }
         }
         let (done, time) = inner.commit(&changes, not_after, durability).await?;
+        self.shared.log.told(time);
         if let Commit::Done(_) = done {
             self.shared.commits.fetch_add(1, Ordering::Relaxed);
             if keys.iter().any(|key| peek::who(key).is_some()) {
@@ -286,7 +302,11 @@ impl ResilienceStore for Handle {
                     Put::Put { key, value, .. } if matches!(key, Key::Slots { .. }) => {
                         self.shared.slots_written(key, value, time);
                     }
-                    Put::Put { key, value, .. } => self.shared.changed(key, before.as_ref(), Some(value)),
+                    Put::Put { key, value, .. } => {
+                        // What lost a race was decided on what was there before, and is decided anew.
+                        self.kept(value, before.as_ref().filter(|_| peek::who(key).is_some()));
+                        self.shared.changed(key, before.as_ref(), Some(value));
+                    }
                     Put::Delete { key, .. } => self.shared.changed(key, before.as_ref(), None),
                     Put::Check { .. } => {}
                 }

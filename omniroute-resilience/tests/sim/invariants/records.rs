@@ -1,5 +1,8 @@
 //! What may happen to a breaker, a connection, a lock and a lease, and through whom.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use omniroute_core::FailureKind;
 
 use crate::sim::facts::{AccountSeen, BreakerSeen, Cause, Fact, LockSeen, Who};
@@ -61,7 +64,7 @@ impl Watch {
                 let own = old.probe.is_some_and(|(process, number, _)| {
                     (process, number) == (attempt.permit.process, attempt.permit.number)
                 });
-                if old.state == 3 && new.state != 3 && !own {
+                if old.state == 3 && new.state != 3 && !own && !self.late_probe(&old, &new) {
                     self.broke("path", fact.at, say("left half open by another attempt than its probe"));
                 }
                 if let Cause::Failure(_, _, blame) = cause {
@@ -125,8 +128,9 @@ impl Watch {
         let shrank = new.until < old.until && old.until > fact.wall;
         self.rises(fact, old.level, new.level, before.at, own, cause, &say);
         match cause {
-            Cause::Success(attempt) => {
-                if shrank && attempt.at < before.at {
+            Cause::Success(_) => {
+                // Its step may bring what waited for the store: a success that is younger.
+                if shrank && !served(&self.content.0, who, before.at) {
                     self.broke("fresh", fact.at, say("an older success ended a younger rest"));
                 }
                 if new.until == 0 && old.until != 0 && new.level > old.level / 2 {
@@ -134,7 +138,7 @@ impl Watch {
                 }
             }
             Cause::Failure(..) | Cause::Drop(_) | Cause::Admit if shrank && fact.at > self.jumped_until => {
-                let served = self.content.0.get(&who).is_some_and(|granted| *granted >= before.at);
+                let served = served(&self.content.0, who, before.at);
                 if new.until != 0 || new.level > old.level / 2 || !served {
                     self.broke("I-6", fact.at, say("the rest became shorter"));
                 }
@@ -161,8 +165,8 @@ impl Watch {
         let shrank = new.until < old.until && old.until > fact.wall;
         self.rises(fact, old.count, new.count, before.at, true, cause, &say);
         match cause {
-            Cause::Success(attempt) => {
-                if shrank && attempt.at < before.at {
+            Cause::Success(_) => {
+                if shrank && !served(&self.content.1, who, before.at) {
                     self.broke("fresh", fact.at, say("an older success ended a younger lock"));
                 }
                 if new.until == 0 && old.until != 0 && new.count > old.count / 2 {
@@ -170,7 +174,7 @@ impl Watch {
                 }
             }
             Cause::Failure(..) | Cause::Drop(_) | Cause::Admit if shrank && fact.at > self.jumped_until => {
-                let served = self.content.1.get(&who).is_some_and(|granted| *granted >= before.at);
+                let served = served(&self.content.1, who, before.at);
                 if new.until != 0 || new.count > old.count / 2 || !served {
                     self.broke("I-6", fact.at, say("the lock became shorter"));
                 }
@@ -250,4 +254,9 @@ impl Watch {
         }
         self.leases.insert(owner, (account, generation, until));
     }
+}
+
+/// Whether an attempt that was granted after this was answered with content: its success may end what began then.
+fn served<K: Eq + Hash>(youngest: &HashMap<K, i64>, who: K, since: i64) -> bool {
+    youngest.get(&who).is_some_and(|granted| *granted >= since)
 }
