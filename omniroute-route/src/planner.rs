@@ -132,6 +132,26 @@ impl Planner {
         self.decide(ask, pool, columns, work, false)
     }
 
+    /// Whether anybody may be used at all; nobody is chosen.
+    ///
+    /// # Errors
+    /// As [`Planner::plan`], but for those of the strategy.
+    pub fn check(
+        &self,
+        ask: Ask<'_>,
+        pool: &Pool,
+        columns: &Columns,
+        work: &mut Work,
+    ) -> Result<(), RouteError> {
+        good_budget(ask.options.budget)?;
+        let gate = gates::Ask { request: ask.request, options: ask.options, now: ask.now };
+        work.gates.run(gate, pool, columns);
+        if work.gates.eligible.is_empty() {
+            return Err(work.gates.error(&self.name, gate, pool, columns));
+        }
+        Ok(())
+    }
+
     /// How an attempt of this route ended.
     pub fn observe(&self, session: Option<&SessionId>, outcome: &Outcome) {
         self.last_good.observe(session, outcome);
@@ -170,12 +190,7 @@ impl Planner {
         work: &mut Work,
         real: bool,
     ) -> Result<Decision, RouteError> {
-        if let Some(budget) = ask.options.budget
-            && !(budget > 0.0 && budget.is_finite())
-        {
-            let message = format!("the budget is {budget}, it has to be a positive number of USD");
-            return Err(RouteError::new(RouteErrorKind::BadBudget, message));
-        }
+        good_budget(ask.options.budget)?;
         let Work { gates, scratch } = work;
         let gate = gates::Ask { request: ask.request, options: ask.options, now: ask.now };
         gates.run(gate, pool, columns);
@@ -254,6 +269,16 @@ impl Planner {
         };
         tickets.next += u64::from(real);
         ticket
+    }
+}
+
+fn good_budget(budget: Option<f64>) -> Result<(), RouteError> {
+    match budget {
+        Some(budget) if !(budget > 0.0 && budget.is_finite()) => {
+            let message = format!("the budget is {budget}, it has to be a positive number of USD");
+            Err(RouteError::new(RouteErrorKind::BadBudget, message))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -13,7 +13,7 @@ mod panel;
 mod quota;
 mod relay;
 mod reply;
-mod slot;
+pub(crate) mod slot;
 mod stages;
 mod stream;
 mod windows;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod executors;
+mod fair;
 mod many;
 mod memory;
 mod overflow;
