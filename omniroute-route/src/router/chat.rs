@@ -145,7 +145,7 @@ impl Inner {
         let explored = decision.plan.first().filter(|pick| pick.why.reason == Reason::Explored);
         let explored = explored.map(|pick| pick.candidate);
         let more = decision.plan.sequence().is_some_and(|sequence| sequence.unlisted > 0);
-        let plan = decision.plan.clone();
+        let (plan, behind) = (decision.plan.clone(), decision.behind.clone());
         receipt.planned(decision, &slot);
         let job = Job {
             inner: Arc::clone(self),
@@ -192,7 +192,7 @@ impl Inner {
                 answered.map_err(|ending| ended(*ending, resting))
             }
             Plan::Panel { members, judge, quorum, grace, limit } => {
-                let panel = super::panel::Panel { members, judge, quorum, grace, limit };
+                let panel = super::panel::Panel { members, judge, quorum, grace, limit, behind };
                 Box::pin(job.panel(&request, panel)).await
             }
             Plan::Chain(stages) => Box::pin(job.stages(&request, stages)).await,

@@ -6,6 +6,7 @@ mod executors;
 mod fair;
 mod many;
 mod memory;
+mod nested;
 mod overflow;
 mod relay;
 mod rules;
