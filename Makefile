@@ -11,13 +11,14 @@ FULL = --features omniroute-compress/store-sqlite,omniroute-gateway/blobs,omniro
 # The stores with real files and servers, and the simulator.
 SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
 
-.PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench estimator
+.PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench bench-route estimator
 .PHONY: examples eval rtk-report prose-report resilience-report route-report wire-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn, then route it past failing vendors (no keys, no network)"
 	@echo "make test        every check: format, lints, layering, tests, docs, demo, bench smoke"
 	@echo "make bench       figures of compression on this machine"
+	@echo "make bench-route figures of routing on this machine"
 	@echo "make estimator   error of the token estimator against exact counts"
 	@echo "make eval        what plans save and keep on recorded sessions: tokens, money, needles, quotes, next steps"
 	@echo "make prose-report  what is removed of users' texts, by session and level"
@@ -110,6 +111,9 @@ smoke:
 
 bench:
 	$(CARGO) bench -q -p omniroute-compress --bench compress
+
+bench-route:
+	$(CARGO) bench -q -p omniroute-route --bench route
 
 estimator:
 	$(CARGO) run --release -q -p omniroute-core --example estimator_error

@@ -28,6 +28,18 @@ impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
         self.map.get_mut(key).map(|(_, value)| value)
     }
 
+    /// A value that counts as written anew; it is made if it is missing.
+    pub(crate) fn fresh(&mut self, key: &K, make: impl FnOnce() -> V) -> &mut V {
+        if self.map.contains_key(key) {
+            self.next += 1;
+        } else {
+            self.insert(key.clone(), make());
+        }
+        let (age, value) = self.map.get_mut(key).expect("put there if it was missing");
+        *age = self.next;
+        value
+    }
+
     pub(crate) fn insert(&mut self, key: K, value: V) {
         self.next += 1;
         if self.map.len() >= self.most && !self.map.contains_key(&key) {

@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use memchr::memmem;
 use omniroute_core::route::TaskClass;
 use serde::Deserialize;
 
@@ -89,17 +90,18 @@ impl Steady {
 
 /// Counts the signs of each class.
 pub fn points(clues: &Clues<'_>) -> Points {
-    let words = Words::built_in();
+    let words = Finder::built_in();
     let text = last_chars(clues.user, TAIL).to_lowercase();
     let system = first_chars(clues.system, HEAD).to_lowercase();
-    let any = |list: &[String]| list.iter().any(|word| has_word(&text, word));
+    let found = words.found(&text);
+    let any = |list: List| found & (1 << list as u8) != 0;
     let fence = text.contains("```");
     let file = has_file(&text);
     let edits = clues.tools.iter().any(|tool| {
         let tool = tool.to_ascii_lowercase();
         ["edit", "write", "patch"].iter().any(|verb| tool.contains(verb))
     });
-    let makes = any(&words.make) && any(&words.code);
+    let makes = any(List::Make) && any(List::Code);
     let diff = text.starts_with("diff --git")
         || text.contains("\ndiff --git")
         || text.contains("\n@@ ")
@@ -113,21 +115,21 @@ pub fn points(clues: &Clues<'_>) -> Points {
     add(TaskClass::Coding, edits, 2);
     add(TaskClass::Coding, makes, 2);
     add(TaskClass::Debugging, trace, 3);
-    add(TaskClass::Debugging, any(&words.wrong), 2);
+    add(TaskClass::Debugging, any(List::Wrong), 2);
     add(TaskClass::Debugging, clues.failed_result, 2);
     add(TaskClass::Review, diff, 3);
-    add(TaskClass::Review, any(&words.review), 2);
+    add(TaskClass::Review, any(List::Review), 2);
     add(
         TaskClass::Review,
-        any(&words.review) && (fence || file || text.contains("pull request") || system.contains("review")),
+        any(List::Review) && (fence || file || text.contains("pull request") || system.contains("review")),
         1,
     );
-    add(TaskClass::Planning, any(&words.plan), 2);
-    add(TaskClass::Planning, any(&words.plan) && !fence && !file && !trace, 1);
+    add(TaskClass::Planning, any(List::Plan), 2);
+    add(TaskClass::Planning, any(List::Plan) && !fence && !file && !trace, 1);
     add(TaskClass::Analysis, has_table(&text) || numbers(&text) >= 8, 2);
-    add(TaskClass::Analysis, any(&words.analysis), 2);
-    add(TaskClass::Analysis, words.math.iter().any(|mark| text.contains(mark.as_str())), 2);
-    add(TaskClass::Documentation, any(&words.documentation), 3);
+    add(TaskClass::Analysis, any(List::Analysis), 2);
+    add(TaskClass::Analysis, words.math.iter().any(|mark| mark.find(text.as_bytes()).is_some()), 2);
+    add(TaskClass::Documentation, any(List::Documentation), 3);
     Points(points)
 }
 
@@ -150,40 +152,127 @@ struct Words {
 }
 
 impl Words {
-    fn built_in() -> &'static Words {
-        static WORDS: OnceLock<Words> = OnceLock::new();
-        WORDS.get_or_init(|| {
-            serde_json::from_str(include_str!("../data/words.json"))
-                .expect("a test reads the file that is built in")
-        })
+    fn built_in() -> Words {
+        serde_json::from_str(include_str!("../data/words.json"))
+            .expect("a test reads the file that is built in")
+    }
+
+    fn lists(self) -> [(List, Vec<String>); 7] {
+        [
+            (List::Make, self.make),
+            (List::Code, self.code),
+            (List::Wrong, self.wrong),
+            (List::Review, self.review),
+            (List::Plan, self.plan),
+            (List::Analysis, self.analysis),
+            (List::Documentation, self.documentation),
+        ]
     }
 }
 
-/// Whether a word stands by itself; words of scripts without blanks may stand anywhere.
-fn has_word(text: &str, word: &str) -> bool {
-    let free = word.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'));
-    let finder = memchr::memmem::Finder::new(word.as_bytes());
-    finder.find_iter(text.as_bytes()).any(|at| {
-        let bytes = text.as_bytes();
-        let edge = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte < 0x80);
-        free || (edge(at.checked_sub(1).and_then(|before| bytes.get(before)))
-            && edge(bytes.get(at + word.len())))
-    })
+/// Lists of words that stand by themselves.
+#[derive(Debug, Clone, Copy)]
+enum List {
+    Make,
+    Code,
+    Wrong,
+    Review,
+    Plan,
+    Analysis,
+    Documentation,
+}
+
+/// All words, to be looked for in one pass over a text.
+#[derive(Debug)]
+struct Finder {
+    /// Words by their first two bytes.
+    slots: Vec<Vec<Word>>,
+    /// First bytes of words that may stand anywhere.
+    free: [bool; 256],
+    math: Vec<memmem::Finder<'static>>,
+}
+
+#[derive(Debug)]
+struct Word {
+    bytes: Vec<u8>,
+    list: u8,
+    /// Of a script without blanks: it may stand anywhere.
+    free: bool,
+}
+
+const SLOTS: usize = 512;
+
+fn slot(first: u8, second: u8) -> usize {
+    (usize::from(first) * 37 + usize::from(second)) % SLOTS
+}
+
+impl Finder {
+    fn built_in() -> &'static Finder {
+        static FINDER: OnceLock<Finder> = OnceLock::new();
+        FINDER.get_or_init(|| {
+            let mut words = Words::built_in();
+            let math = std::mem::take(&mut words.math);
+            let mut finder = Finder {
+                slots: (0..SLOTS).map(|_| Vec::new()).collect(),
+                free: [false; 256],
+                math: math.iter().map(|mark| memmem::Finder::new(mark).into_owned()).collect(),
+            };
+            for (list, words) in words.lists() {
+                for word in words {
+                    let free = stands_anywhere(&word);
+                    let bytes = word.into_bytes();
+                    let [first, second, ..] = bytes[..] else { continue };
+                    finder.free[usize::from(first)] |= free;
+                    finder.slots[slot(first, second)].push(Word { bytes, list: list as u8, free });
+                }
+            }
+            finder
+        })
+    }
+
+    /// One bit for each list that has a word in the text.
+    fn found(&self, text: &str) -> u8 {
+        let text = text.as_bytes();
+        let (mut found, mut start) = (0, true);
+        for (at, pair) in text.windows(2).enumerate() {
+            let (first, second) = (pair[0], pair[1]);
+            if start || self.free[usize::from(first)] {
+                for word in &self.slots[slot(first, second)] {
+                    let fits = (start || word.free)
+                        && text[at..].starts_with(&word.bytes)
+                        && (word.free || text.get(at + word.bytes.len()).is_none_or(edge));
+                    found |= u8::from(fits) << word.list;
+                }
+            }
+            start = edge(&first);
+        }
+        found
+    }
+}
+
+/// What stands beside a word.
+fn edge(byte: &u8) -> bool {
+    !byte.is_ascii_alphanumeric() && *byte < 0x80
+}
+
+/// Words of scripts without blanks may stand anywhere.
+fn stands_anywhere(word: &str) -> bool {
+    word.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'))
 }
 
 const EXTENSIONS: [&str; 24] = [
-    ".rs", ".py", ".js", ".ts", ".tsx", ".jsx", ".go", ".java", ".c", ".cc", ".cpp", ".h", ".hpp", ".rb",
-    ".php", ".cs", ".kt", ".swift", ".sh", ".sql", ".toml", ".yaml", ".vue", ".css",
+    "rs", "py", "js", "ts", "tsx", "jsx", "go", "java", "c", "cc", "cpp", "h", "hpp", "rb", "php", "cs",
+    "kt", "swift", "sh", "sql", "toml", "yaml", "vue", "css",
 ];
 
 fn has_file(text: &str) -> bool {
+    if memchr::memchr(b'.', text.as_bytes()).is_none() {
+        return false;
+    }
     text.split(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '(' | ')' | ',' | ':' | ';'))
         .map(|word| word.trim_end_matches(['.', '!', '?']))
-        .any(|word| {
-            EXTENSIONS.iter().any(|extension| {
-                word.strip_suffix(extension).is_some_and(|stem| !stem.is_empty() && !stem.ends_with('/'))
-            })
-        })
+        .filter_map(|word| word.rsplit_once('.'))
+        .any(|(stem, extension)| !stem.is_empty() && !stem.ends_with('/') && EXTENSIONS.contains(&extension))
 }
 
 fn has_trace(text: &str) -> bool {
@@ -193,14 +282,16 @@ fn has_trace(text: &str) -> bool {
         || text.contains("exception in thread")
         || text.lines().any(|line| {
             let line = line.trim_start();
+            let errors = line.contains("error");
             (line.starts_with("at ") && line.contains(':') && line.ends_with(')'))
-                || line.starts_with("error:")
-                || line.starts_with("fatal error:")
                 || line.starts_with("segmentation fault")
-                || line.contains(": error: ")
-                || line.contains(": error ts")
-                || (line.contains("error: ")
-                    && line.split(':').next().is_some_and(|name| name.ends_with("error")))
+                || errors
+                    && (line.starts_with("error:")
+                        || line.starts_with("fatal error:")
+                        || line.contains(": error: ")
+                        || line.contains(": error ts")
+                        || (line.contains("error: ")
+                            && line.split(':').next().is_some_and(|name| name.ends_with("error"))))
         })
 }
 
@@ -216,6 +307,9 @@ fn numbers(text: &str) -> usize {
 }
 
 fn last_chars(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
     match text.char_indices().rev().nth(most - 1) {
         Some((at, _)) => text.get(at..).unwrap_or(text),
         None => text,
@@ -223,6 +317,9 @@ fn last_chars(text: &str, most: usize) -> &str {
 }
 
 fn first_chars(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
     match text.char_indices().nth(most) {
         Some((at, _)) => text.get(..at).unwrap_or(text),
         None => text,
@@ -265,6 +362,39 @@ mod tests {
         for class in ORDER {
             assert!(table[class as usize][class as usize] > 0, "no prompt is {class:?}");
         }
+    }
+
+    /// Each word for itself, as slowly as it is plain.
+    fn has_word(text: &str, word: &str) -> bool {
+        text.match_indices(word).any(|(at, _)| {
+            let bytes = text.as_bytes();
+            let beside = |byte: Option<&u8>| byte.is_none_or(edge);
+            stands_anywhere(word)
+                || (beside(at.checked_sub(1).and_then(|before| bytes.get(before)))
+                    && beside(bytes.get(at + word.len())))
+        })
+    }
+
+    #[test]
+    fn one_pass_finds_what_one_search_for_each_word_finds() {
+        let mut texts: Vec<String> = corpus().into_iter().map(|(_, text)| text.to_lowercase()).collect();
+        let all: Vec<String> = Words::built_in().lists().into_iter().flat_map(|(_, words)| words).collect();
+        for word in &all {
+            assert!(word.len() > 1, "{word:?} is too short to be found");
+            texts.extend(
+                ["{}", "x{}", "{}x", "\u{e9}{}", "({})", "a {}"].map(|place| place.replace("{}", word)),
+            );
+        }
+        let (mut hits, mut misses) = (0, 0);
+        for text in &texts {
+            let mut expected = 0;
+            for (list, words) in Words::built_in().lists() {
+                expected |= u8::from(words.iter().any(|word| has_word(text, word))) << list as u8;
+            }
+            assert_eq!(Finder::built_in().found(text), expected, "{text:?}");
+            *(if expected == 0 { &mut misses } else { &mut hits }) += 1;
+        }
+        assert!(hits > 500 && misses > 100, "{hits} {misses}");
     }
 
     #[test]

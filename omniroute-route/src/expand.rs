@@ -1,6 +1,7 @@
 //! From a route to candidates: references, wildcards and accounts, each a line of the pool.
 
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use omniroute_core::route::{Billing, Entry, OfferTier, Pool, Step};
 use omniroute_core::{Capability, Target};
@@ -9,19 +10,83 @@ use crate::auto_name::{AutoName, Filter, Price};
 use crate::combo::{Combo, Combos, StepConfig, split};
 use crate::directory::{Connection, Directory};
 use crate::fitness::Fitness;
+use crate::last_good::LastGood;
+use crate::nested::Child;
 
 /// The candidates of a combo, in the order of its steps.
 pub fn combo_pool(version: u64, combo: &Combo, combos: &Combos, directory: &dyn Directory) -> Pool {
+    combo_levels(version, combo, combos, directory).0
+}
+
+/// The candidates of a combo, and the combos inside it that decide for themselves.
+pub(crate) fn combo_levels(
+    version: u64,
+    combo: &Combo,
+    combos: &Combos,
+    directory: &dyn Directory,
+) -> (Pool, Vec<Child>) {
     let mut lines = Lines { directory, entries: Vec::new(), steps: Vec::new() };
-    for (step, share) in shares(combo, combos) {
-        lines.step(step, share);
+    let mut inside: Vec<(Range<u32>, &Combo)> = Vec::new();
+    if combo.executes {
+        for step in &combo.steps {
+            let weight = step.weight.unwrap_or(1.0);
+            let Some(child) = step.combo.as_deref().and_then(|name| combos.get(name)) else {
+                lines.step(step, weight);
+                continue;
+            };
+            let start = lines.next_rank();
+            for (leaf, _) in shares(child, combos) {
+                // Inside it its own weights count, and only the combo around it has prompts.
+                let prompt = step.prompt.clone();
+                let tags = leaf.tags.iter().chain(&step.tags).cloned().collect();
+                let quota = leaf.only_on_quota_exhaustion || step.only_on_quota_exhaustion;
+                let only_on_quota_exhaustion = quota;
+                lines.step(&StepConfig { prompt, tags, only_on_quota_exhaustion, ..leaf.clone() }, weight);
+            }
+            inside.push((start..lines.next_rank(), child));
+        }
+    } else {
+        for (step, share) in shares(combo, combos) {
+            lines.step(step, share);
+        }
     }
     if let Some(judge) = combo.judge.as_deref() {
         let first = lines.steps.len();
         lines.step(&StepConfig::model(judge), 0.0);
         lines.steps.iter_mut().skip(first).for_each(|step| step.judge = true);
     }
-    Pool::new(version, lines.entries).with_steps(lines.steps)
+    let pool = Pool::new(version, lines.entries).with_steps(lines.steps);
+    let children = inside.into_iter().map(|(range, child)| {
+        let (own, mut children) = combo_levels(version, child, combos, directory);
+        children.iter_mut().for_each(|child| moved(child, version, &pool, range.start));
+        Child {
+            pool: repooled(version, &pool, range.start, &own),
+            range,
+            strategy: child.strategy.clone(),
+            accounts: child.accounts.clone(),
+            tickets: Mutex::default(),
+            last_good: LastGood::default(),
+            children,
+        }
+    });
+    let children = children.collect();
+    (pool, children)
+}
+
+/// A combo inside a combo that is itself inside another one now, from this candidate on.
+fn moved(child: &mut Child, version: u64, pool: &Pool, start: u32) {
+    child.pool = repooled(version, pool, start, &child.pool);
+    child.range = child.range.start + start..child.range.end + start;
+    child.children.iter_mut().for_each(|child| moved(child, version, pool, start));
+}
+
+/// A pool with the weights of another one, whose candidates are a part of it.
+fn repooled(version: u64, pool: &Pool, start: u32, own: &Pool) -> Pool {
+    let mut entries = pool.entries().to_vec();
+    for (entry, own) in entries.iter_mut().skip(start as usize).zip(own.entries()) {
+        entry.weight = own.weight;
+    }
+    Pool::new(version, entries).with_steps(pool.steps().to_vec())
 }
 
 /// The candidates of an `auto` name: all models of all connections that may take part. The second number says how many
@@ -132,13 +197,17 @@ impl Lines<'_> {
         }
     }
 
+    fn next_rank(&self) -> u32 {
+        u32::try_from(self.entries.len()).unwrap_or(u32::MAX)
+    }
+
     fn next_step(&mut self, step: Step) -> u32 {
         self.steps.push(step);
         u32::try_from(self.steps.len() - 1).unwrap_or(u32::MAX)
     }
 
     fn push(&mut self, mut entry: Entry) {
-        entry.rank = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        entry.rank = self.next_rank();
         self.entries.push(entry);
     }
 

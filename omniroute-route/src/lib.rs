@@ -17,6 +17,7 @@ mod last_good;
 mod layers;
 pub mod learn;
 mod names;
+mod nested;
 mod options;
 mod planner;
 pub mod prefix;

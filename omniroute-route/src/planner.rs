@@ -13,6 +13,7 @@ use crate::cost::estimate;
 use crate::gates::{self, Gates};
 use crate::last_good::LastGood;
 use crate::layers;
+use crate::nested::{self, Child};
 use crate::strategies::order::best;
 
 /// Memory for one plan at a time; keep one per thread, or a few.
@@ -60,6 +61,8 @@ pub struct Decision {
     pub pool: u64,
     /// Who was dropped, and why.
     pub drops: Vec<(u32, DropReason)>,
+    /// Of a panel: who stands behind a voice that is a combo, in order.
+    pub behind: Vec<(u32, Vec<u32>)>,
 }
 
 /// Decides for one route: a strategy with what it remembers.
@@ -70,14 +73,33 @@ pub struct Planner {
     accounts: Option<Arc<dyn RoutingStrategy>>,
     tickets: Mutex<Tickets>,
     last_good: LastGood,
+    children: Vec<Child>,
 }
 
 /// Requests planned so far; for decks, since the set of candidates last changed.
 #[derive(Debug, Default)]
-struct Tickets {
+pub(crate) struct Tickets {
     next: u64,
     base: u64,
     set: u64,
+}
+
+impl Tickets {
+    /// The next ticket; `real`: it is taken. `set`: the candidates it is for, where they count.
+    pub(crate) fn take(&mut self, set: Option<u64>, real: bool) -> u64 {
+        let ticket = match set {
+            Some(set) if set != self.set => {
+                if real {
+                    (self.set, self.base) = (set, self.next);
+                }
+                0
+            }
+            Some(_) => self.next - self.base,
+            None => self.next,
+        };
+        self.next += u64::from(real);
+        ticket
+    }
 }
 
 impl Planner {
@@ -89,6 +111,7 @@ impl Planner {
             accounts: None,
             tickets: Mutex::default(),
             last_good: LastGood::default(),
+            children: Vec::new(),
         }
     }
 
@@ -96,6 +119,12 @@ impl Planner {
     #[must_use]
     pub fn with_accounts(mut self, accounts: Option<Arc<dyn RoutingStrategy>>) -> Self {
         self.accounts = accounts;
+        self
+    }
+
+    /// The same, with combos inside that decide for themselves.
+    pub(crate) fn with_children(mut self, children: Vec<Child>) -> Self {
+        self.children = children;
         self
     }
 
@@ -132,6 +161,26 @@ impl Planner {
         self.decide(ask, pool, columns, work, false)
     }
 
+    /// Whether anybody may be used at all; nobody is chosen.
+    ///
+    /// # Errors
+    /// As [`Planner::plan`], but for those of the strategy.
+    pub fn check(
+        &self,
+        ask: Ask<'_>,
+        pool: &Pool,
+        columns: &Columns,
+        work: &mut Work,
+    ) -> Result<(), RouteError> {
+        good_budget(ask.options.budget)?;
+        let gate = gates::Ask { request: ask.request, options: ask.options, now: ask.now };
+        work.gates.run(gate, pool, columns);
+        if work.gates.eligible.is_empty() {
+            return Err(work.gates.error(&self.name, gate, pool, columns));
+        }
+        Ok(())
+    }
+
     /// How an attempt of this route ended.
     pub fn observe(&self, session: Option<&SessionId>, outcome: &Outcome) {
         self.last_good.observe(session, outcome);
@@ -144,14 +193,21 @@ impl Planner {
         }
     }
 
+    /// [`Planner::observe`] for a candidate of the route's pool: the combo inside that it belongs to learns, too.
+    pub(crate) fn observe_at(&self, candidate: u32, session: Option<&SessionId>, outcome: &Outcome) {
+        self.observe(session, outcome);
+        self.children.iter().for_each(|child| child.observe(candidate, session, outcome));
+    }
+
     /// How good an answer of this route was.
     pub fn feedback(&self, feedback: &Feedback) {
         self.strategy.feedback(feedback);
+        self.children.iter().for_each(|child| child.feedback(feedback));
     }
 
     /// What the strategy has learned.
     pub fn save(&self) -> Option<Vec<u8>> {
-        self.strategy.save()
+        nested::save(&self.strategy, &self.children)
     }
 
     /// Takes back what was saved.
@@ -159,7 +215,7 @@ impl Planner {
     /// # Errors
     /// If it cannot be read.
     pub fn load(&self, state: &[u8]) -> Result<(), StateError> {
-        self.strategy.load(state)
+        nested::load(&self.strategy, &self.children, state)
     }
 
     fn decide(
@@ -170,12 +226,7 @@ impl Planner {
         work: &mut Work,
         real: bool,
     ) -> Result<Decision, RouteError> {
-        if let Some(budget) = ask.options.budget
-            && !(budget > 0.0 && budget.is_finite())
-        {
-            let message = format!("the budget is {budget}, it has to be a positive number of USD");
-            return Err(RouteError::new(RouteErrorKind::BadBudget, message));
-        }
+        good_budget(ask.options.budget)?;
         let Work { gates, scratch } = work;
         let gate = gates::Ask { request: ask.request, options: ask.options, now: ask.now };
         gates.run(gate, pool, columns);
@@ -189,16 +240,15 @@ impl Planner {
             }
             return Err(gates.error(&self.name, gate, pool, columns));
         }
-        let candidates = Candidates::new(pool, columns, &gates.eligible);
         let traits = self.strategy.traits();
-        let ticket = self.ticket(traits.by_set.then(|| set_of(pool, &gates.eligible)), real);
         // What stands behind others may come from anywhere in the order, so all of it is needed.
         let all;
-        let moves = gates.some_full
+        let moves = !self.children.is_empty()
+            || gates.some_full
             || gates.some_uncertain
             || self.accounts.is_some()
             || ask.session.is_some_and(|session| session.pin.is_some());
-        let options = if moves && ask.options.depth < candidates.len() {
+        let options = if moves && ask.options.depth < gates.eligible.len() {
             let mut whole = ask.options.clone();
             whole.depth = usize::MAX;
             all = whole;
@@ -206,6 +256,18 @@ impl Planner {
         } else {
             ask.options
         };
+        let (narrow, inners);
+        let eligible: &[u32] = if self.children.is_empty() {
+            inners = Vec::new();
+            &gates.eligible
+        } else {
+            let cx = context(ask, options, 0, scratch);
+            (narrow, inners) = nested::narrowed(&self.children, &cx, columns, &gates.eligible, gates)?;
+            &narrow
+        };
+        let candidates = Candidates::new(pool, columns, eligible);
+        let set = traits.by_set.then(|| nested::set(pool, eligible, &self.children));
+        let ticket = self.ticket(set, real);
         let cx = context(ask, options, ticket, scratch);
         let mut plan = if gates.relaxed {
             Plan::Sequence(by_cost(&cx, &candidates))
@@ -213,6 +275,18 @@ impl Planner {
             self.strategy.plan(&cx, &candidates)?
         };
         sound(&mut plan, gates, self.strategy.id())?;
+        let outer = (!inners.is_empty()).then(|| plan.clone());
+        let mut behind = Vec::new();
+        match &mut plan {
+            Plan::Panel { members, judge, .. } => {
+                let voices = members.iter().chain(judge.iter());
+                behind = voices.filter_map(|pick| nested::behind(&inners, pick.candidate)).collect();
+            }
+            Plan::Chain(stages) => {
+                stages.iter_mut().for_each(|stage| nested::expanded(&mut stage.sequence.picks, &inners));
+            }
+            _ => {}
+        }
         if let Plan::Sequence(sequence) = &mut plan {
             if !gates.relaxed {
                 if let Some(accounts) = &self.accounts {
@@ -220,6 +294,9 @@ impl Planner {
                 }
                 layers::apply(&cx, &candidates, traits, &self.last_good, gates, sequence);
                 self.strategy.settled(&cx, &candidates, sequence);
+            }
+            if !inners.is_empty() {
+                nested::expanded(&mut sequence.picks, &inners);
             }
             shorten(sequence, ask.options.depth.max(1));
             for (set, note) in [
@@ -233,27 +310,28 @@ impl Planner {
             }
         }
         if real {
-            self.strategy.planned(&cx, &candidates, &plan);
+            self.strategy.planned(&cx, &candidates, outer.as_ref().unwrap_or(&plan));
+            if let Some(first) = plan.first() {
+                inners.iter().for_each(|inner| inner.planned(&cx, columns, first.candidate));
+            }
         }
         let layer = plan.first().map_or(Layer::Strategy, |pick| pick.why.layer);
         let drops = gates.drops().collect();
-        Ok(Decision { plan, layer, seed: ask.seed, ticket, pool: pool.version(), drops })
+        Ok(Decision { plan, layer, seed: ask.seed, ticket, pool: pool.version(), drops, behind })
     }
 
     fn ticket(&self, set: Option<u64>, real: bool) -> u64 {
-        let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
-        let ticket = match set {
-            Some(set) if set != tickets.set => {
-                if real {
-                    (tickets.set, tickets.base) = (set, tickets.next);
-                }
-                0
-            }
-            Some(_) => tickets.next - tickets.base,
-            None => tickets.next,
-        };
-        tickets.next += u64::from(real);
-        ticket
+        self.tickets.lock().unwrap_or_else(PoisonError::into_inner).take(set, real)
+    }
+}
+
+fn good_budget(budget: Option<f64>) -> Result<(), RouteError> {
+    match budget {
+        Some(budget) if !(budget > 0.0 && budget.is_finite()) => {
+            let message = format!("the budget is {budget}, it has to be a positive number of USD");
+            Err(RouteError::new(RouteErrorKind::BadBudget, message))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -275,7 +353,7 @@ fn context<'a>(
 }
 
 /// Orders the accounts of each step among the places that the step has.
-fn inside_steps(
+pub(crate) fn inside_steps(
     cx: &RouteContext<'_>,
     candidates: &Candidates<'_>,
     accounts: &dyn RoutingStrategy,
@@ -358,6 +436,6 @@ fn shorten(sequence: &mut Sequence, depth: usize) {
 }
 
 /// A number for a set of candidates.
-fn set_of(pool: &Pool, eligible: &[u32]) -> u64 {
-    eligible.iter().fold(hash(pool.version(), &[]), |set, index| hash(set, &[u64::from(*index)]))
+pub(crate) fn set_of(pool: &Pool, eligible: impl Iterator<Item = u32>) -> u64 {
+    eligible.fold(hash(pool.version(), &[]), |set, index| hash(set, &[u64::from(index)]))
 }

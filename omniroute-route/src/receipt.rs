@@ -1,13 +1,15 @@
 //! What became of one request: who was asked, why, how long it took, what it cost. No text of requests or answers, no
 //! credentials.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omniroute_core::route::TaskClass;
 use omniroute_core::{FailureKind, Scope};
 use serde::Serialize;
 
 use crate::explain::{Explanation, ToldDrop, text};
+use crate::planner::Decision;
+use crate::router::slot::Slot;
 
 /// Places that are listed of those that were passed over.
 const MOST: usize = 64;
@@ -128,11 +130,18 @@ pub struct AttemptReceipt {
 
 /// A receipt that grows while the answer is read. Cloning shares it.
 #[derive(Debug, Clone)]
-pub struct Receipt(Arc<Mutex<RouteReceipt>>);
+pub struct Receipt(Arc<Mutex<Open>>);
+
+/// A receipt, and the plan that nobody has asked to be told yet.
+#[derive(Debug)]
+struct Open {
+    receipt: RouteReceipt,
+    plan: Option<(Decision, Arc<Slot>)>,
+}
 
 impl Receipt {
     pub(crate) fn new(request: &str, route: String) -> Receipt {
-        Receipt(Arc::new(Mutex::new(RouteReceipt {
+        let receipt = RouteReceipt {
             request: request.to_string(),
             route,
             class: TaskClass::Default,
@@ -150,16 +159,31 @@ impl Receipt {
             micro_usd: 0,
             compressed: None,
             notes: Vec::new(),
-        })))
+        };
+        Receipt(Arc::new(Mutex::new(Open { receipt, plan: None })))
     }
 
     /// As it stands now. Of a streamed answer it is complete when the stream has ended.
     pub fn now(&self) -> RouteReceipt {
-        self.with(|receipt| receipt.clone())
+        let mut open = self.open();
+        if let Some((decision, slot)) = open.plan.take() {
+            let strategy = slot.planner.strategy();
+            open.receipt.plan = Some(Explanation::of(&decision, strategy.id(), &slot.pool));
+        }
+        open.receipt.clone()
+    }
+
+    /// What was decided; it is told when somebody wants to know.
+    pub(crate) fn planned(&self, decision: Decision, slot: &Arc<Slot>) {
+        self.open().plan = Some((decision, Arc::clone(slot)));
     }
 
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut RouteReceipt) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.open().receipt)
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn skip(&self, dropped: ToldDrop) {

@@ -84,21 +84,17 @@ impl Stats {
         let key: Arc<str> = outcome.target.to_string().into();
         let offering: Arc<str> = format!("{}/{}", outcome.target.provider, outcome.target.model).into();
         let mut inner = self.inner();
-        for (map, key) in [(0, key.clone()), (1, offering)] {
-            let map = if map == 0 { &mut inner.targets } else { &mut inner.offerings };
-            let mut times = map.remove(&key).unwrap_or_else(|| Times::new(outcome.at));
-            times.add(outcome, kind.is_some());
-            map.insert(key, times);
+        let Inner { targets, offerings, forms } = &mut *inner;
+        for (map, key) in [(targets, &key), (offerings, &offering)] {
+            map.fresh(key, || Times::new(outcome.at)).add(outcome, kind.is_some());
         }
         // Too many calls say nothing about the form of answers.
         if !matches!(kind, Some(FailureKind::RateLimited | FailureKind::QuotaExhausted)) {
-            let mut form = inner.forms.remove(&key).unwrap_or(Form::NEW);
-            form.add(
+            forms.fresh(&key, || Form::NEW).add(
                 kind.is_none(),
                 outcome.latency.as_secs_f64() * 1_000.0,
                 kind == Some(FailureKind::BadReply),
             );
-            inner.forms.insert(key, form);
         }
     }
 
@@ -193,6 +189,9 @@ impl Times {
             &mut self.firsts,
         ] {
             *sum *= by;
+        }
+        if by >= 1.0 {
+            return;
         }
         self.steps.iter_mut().for_each(|count| *count *= float(by));
     }

@@ -6,7 +6,7 @@ mod common;
 use common::{World, built};
 use omniroute_core::UnixMs;
 use omniroute_core::route::{
-    AccountTier, Billing, Health, Mode, Note, OfferTier, Plan, RouteErrorKind, TaskClass,
+    AccountTier, Billing, Health, Layer, Mode, Note, OfferTier, Plan, RouteErrorKind, TaskClass,
 };
 use omniroute_route::{FACTORS, OptionMap, OptionValue, strategy};
 
@@ -188,6 +188,55 @@ fn three_failures_a_pause_and_three_good_trials() {
         })
         .collect();
     assert!(firsts.contains(&"a/1/m".to_owned()), "it takes its turn again: {firsts:?}");
+}
+
+/// How many of some requests leave the offering that answered their conversation.
+fn leaving(world: &World, home: &str) -> usize {
+    let first = |_| {
+        let decision = world.decide().unwrap();
+        world.spell(&decision).swap_remove(0)
+    };
+    (0..40).map(first).filter(|first| first != home).count()
+}
+
+#[test]
+fn a_conversation_is_never_used_for_a_trial() {
+    for (names, failed) in [
+        // On trial after failures, and equals that take turns.
+        (["a/1/m", "b/1/n", "c/1/o"], Some("a/1/m")),
+        (["b/1/n", "a/1/m", "c/1/o"], None),
+    ] {
+        for name in ["auto", "auto/cheap", "auto/coding", "auto/fast", "auto/smart"] {
+            let mut world = World::auto(name, &names);
+            for _ in 0..3 {
+                failed.iter().for_each(|failed| world.failed(failed));
+            }
+            world.later(5 * 60);
+            let session = world.session();
+            (session.turns, session.last) = (1, Some(common::target("b/1/n")));
+            assert_eq!(leaving(&world, "b/1/n"), 0, "{name}");
+            if name == "auto/smart" {
+                continue;
+            }
+            // The twin: the same requests without a conversation do leave.
+            world.session = None;
+            assert!(leaving(&world, "b/1/n") >= 5, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_result_of_a_tool_goes_back_to_who_asked_for_it() {
+    let mut world = different("auto");
+    let order = world.order();
+    let session = world.session();
+    (session.turns, session.last) = (1, Some(common::target(&order[2])));
+    assert_eq!(world.first(), order[0], "a question may go to somebody better");
+    world.session().tool_result_tail = true;
+    assert_eq!(world.order(), [&*order[2], &*order[0], &*order[1]]);
+    assert_eq!(world.explain().unwrap().layer, Layer::Session);
+    world.facts(&order[2]).health = Health::Open;
+    assert_eq!(world.first(), order[0], "unless it cannot be used");
 }
 
 #[test]

@@ -99,6 +99,7 @@ pub struct Failed {
 /// - Never more attempts than allowed: in all, at one provider, at one target.
 /// - A target that left the list is not tried again; [`Allowance::passes`] bring back those that time may have helped.
 /// - After an overflow only windows that are strictly larger, and known.
+/// - Providers that were not tried at all come first for the last half of the attempts, if there are as many of them.
 /// - Ends, whatever is reported.
 #[derive(Debug, Clone)]
 pub struct Attempts {
@@ -171,6 +172,7 @@ impl Attempts {
             open.retain(|other| *other != id);
             open.insert(0, id);
         }
+        self.keep_for_others(&mut open);
         if open.is_empty() || self.made >= self.allowance.attempts {
             if self.made < self.allowance.attempts && self.another_pass(now) {
                 return self.wait.map_or(Next::Stop, Next::WaitUntil);
@@ -249,6 +251,20 @@ impl Attempts {
         self.end(Over::Answered);
     }
 
+    /// Further places behind those of the list. What has failed so far holds for them, too.
+    pub fn extend(&mut self, more: Vec<Spot>) {
+        let from = self.spots.len();
+        self.spots.extend(more);
+        self.gone.resize(self.spots.len(), None);
+        self.by_target.resize(self.spots.len(), 0);
+        for failed in self.failed.clone() {
+            if self.gone[failed.id].is_some() {
+                let rule = consequence(&failed.failure, self.allowance.filtered_next);
+                self.leave_from(from, failed.id, &rule, &failed.failure);
+            }
+        }
+    }
+
     /// Attempts so far.
     pub fn made(&self) -> u32 {
         self.made
@@ -291,10 +307,35 @@ impl Attempts {
             && provider < self.allowance.per_provider
     }
 
+    /// The last attempts are for providers that were not tried at all: many targets of one that is down must not use up
+    /// what the others could have answered. At most half of the attempts are kept so.
+    fn keep_for_others(&self, open: &mut Vec<PickId>) {
+        let left = self.allowance.attempts.saturating_sub(self.made) as usize;
+        if self.made == 0 || left > self.allowance.attempts as usize / 2 {
+            return;
+        }
+        let mut untried: Vec<&ProviderId> = Vec::new();
+        for id in open.iter() {
+            let provider = &self.spots[*id].target.provider;
+            if !self.by_provider.contains_key(provider) && !untried.contains(&provider) {
+                untried.push(provider);
+                if untried.len() >= left {
+                    open.retain(|id| !self.by_provider.contains_key(&self.spots[*id].target.provider));
+                    return;
+                }
+            }
+        }
+    }
+
     fn leave(&mut self, id: PickId, rule: &Consequence, failure: &Failure) {
+        self.leave_from(0, id, rule, failure);
+    }
+
+    /// The same for the places from one on.
+    fn leave_from(&mut self, from: PickId, id: PickId, rule: &Consequence, failure: &Failure) {
         let failed = self.spots[id].clone();
         let smallest = self.smallest(&failed, failure);
-        for (other, spot) in self.spots.iter().enumerate() {
+        for (other, spot) in self.spots.iter().enumerate().skip(from) {
             let (a, b) = (&spot.target, &failed.target);
             let leaves = other == id
                 || match rule.leaves {

@@ -47,7 +47,7 @@ impl Learned {
         let state = self.state();
         let mut indexes = std::mem::take(&mut *cx.scratch.scores.borrow_mut());
         indexes.clear();
-        let middle = self.middle(&state.learner, cx, candidates.pool());
+        let middle = self.middle(&state.learner, cx, candidates);
         for index in candidates.indices() {
             let mean = self.mean(&state.learner, cx, candidates, *index, middle);
             #[expect(clippy::cast_possible_truncation, reason = "a score")]
@@ -59,6 +59,14 @@ impl Learned {
         drop(state);
         let why = |_, _| Why::strategy(Reason::Score);
         let mut sequence = ranked(cx, candidates, &indexes, why, |best| best, false);
+        // What is as good as the best and knows the conversation stays first.
+        let top = indexes[greedy];
+        let warm = super::warm(cx, candidates, |position| indexes[position] >= top - super::EQUAL);
+        if let Some(at) = warm.and_then(|position| {
+            sequence.picks.iter().position(|pick| pick.candidate == candidates.indices()[position])
+        }) {
+            sequence.picks[..=at].rotate_right(1);
+        }
         if let Some(position) = trial {
             let first = candidates.indices()[position];
             match sequence.picks.iter().position(|pick| pick.candidate == first) {
@@ -120,13 +128,18 @@ impl Learned {
     }
 
     /// What a good offering of this class is usually worth; the hope for those nobody knows.
-    fn middle(&self, learner: &Learner, cx: &RouteContext<'_>, pool: &Pool) -> f64 {
-        let class = cx.request.class as usize;
-        let offers = pool
-            .offerings()
-            .iter()
-            .enumerate()
-            .map(|(number, index)| (&*pool.offering_keys()[number], prior(pool, *index as usize, class)));
+    fn middle(&self, learner: &Learner, cx: &RouteContext<'_>, candidates: &Candidates<'_>) -> f64 {
+        let (pool, class) = (candidates.pool(), cx.request.class as usize);
+        // Of those that may be used, each offering once.
+        let mut counts = cx.scratch.counts.borrow_mut();
+        let seen = &mut counts[0];
+        seen.clear();
+        seen.resize(pool.offerings().len(), 0);
+        let offers = candidates.indices().iter().filter_map(|index| {
+            let number = pool.offering_of()[*index as usize] as usize;
+            let first = std::mem::replace(&mut seen[number], 1) == 0;
+            first.then(|| (&*pool.offering_keys()[number], prior(pool, *index as usize, class)))
+        });
         learner.upper_quartile(class, offers, cx.now.wall)
     }
 
@@ -234,8 +247,10 @@ fn prior(pool: &Pool, index: usize, class: usize) -> Prior {
 
 /// Whether a request may be used to try something out.
 fn may_explore(cx: &RouteContext<'_>) -> bool {
-    let in_session = cx.session.is_some_and(|session| session.turns > 0 || session.tool_result_tail);
-    cx.options.explore && !in_session && !cx.options.budget_strict && cx.request.connection.is_none()
+    cx.options.explore
+        && !super::in_session(cx)
+        && !cx.options.budget_strict
+        && cx.request.connection.is_none()
 }
 
 /// Of many candidates only the best are drawn for: the index they need.

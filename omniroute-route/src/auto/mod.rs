@@ -8,8 +8,8 @@ pub(crate) mod weights;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omniroute_core::route::{
-    Candidates, DropReason, Feedback, Health, Mode, Note, Pick, Plan, Reason, RouteContext, RouteError,
-    RoutingStrategy, Sequence, StateError, StrategyTraits, TaskClass, Why,
+    Candidates, DropReason, Feedback, Health, Layer, Mode, Note, Pick, Plan, Reason, RouteContext,
+    RouteError, RoutingStrategy, Sequence, StateError, StrategyTraits, TaskClass, Why,
 };
 use omniroute_core::{Outcome, Purpose};
 
@@ -141,11 +141,12 @@ impl RoutingStrategy for Auto {
             _ => cx.request,
         };
         let cx = &RouteContext { request, ..*cx };
-        let sequence = if self.setup.adaptive {
+        let mut sequence = if self.setup.adaptive {
             self.learned.plan(cx, candidates, self.heal().incident)
         } else {
             self.by_factors(cx, candidates)
         };
+        stay(cx, candidates, &mut sequence);
         Ok(Plan::Sequence(sequence))
     }
 
@@ -211,6 +212,8 @@ impl Auto {
         let heal = self.heal();
         notes.incident = heal.incident;
         let healing = !heal.is_empty() && candidates.pool().offerings().len() >= SMALLEST_POOL;
+        // Whoever is in the middle of a conversation has a warm cache to lose.
+        let probes = Heal::probes(cx.ticket) && !in_session(cx) && cx.request.connection.is_none();
         let mut usable = 0_usize;
         for index in candidates.indices() {
             let values = norms.values(cx, candidates, *index as usize);
@@ -226,7 +229,7 @@ impl Auto {
             usable += usize::from(!out);
             scores.push(match (out, trust) {
                 (true, _) => score - OUT,
-                (false, Trust::Trial) => score + if Heal::probes(cx.ticket) { OUT } else { -TRIAL },
+                (false, Trust::Trial) => score + if probes { OUT } else { -TRIAL },
                 (false, _) => score,
             });
         }
@@ -307,11 +310,43 @@ struct Notes {
     incident: bool,
 }
 
+/// Whether a request goes on with a conversation: its beginning is in somebody's cache, which costs more to fill anew than
+/// any trial can tell.
+pub(crate) fn in_session(cx: &RouteContext<'_>) -> bool {
+    cx.session.is_some_and(|session| session.turns > 0 || session.tool_result_tail)
+}
+
+/// The result of a tool goes back to whoever asked for it: ids and signed thoughts are theirs.
+fn stay(cx: &RouteContext<'_>, candidates: &Candidates<'_>, sequence: &mut Sequence) {
+    let Some(last) = cx.session.filter(|session| session.tool_result_tail).and_then(|s| s.last.as_ref())
+    else {
+        return;
+    };
+    let entries = candidates.pool().entries();
+    let at = sequence.picks.iter().position(|pick| entries[pick.candidate as usize].target == *last);
+    if let Some(at) = at.filter(|at| *at > 0) {
+        sequence.picks[..=at].rotate_right(1);
+        let pick = &mut sequence.picks[0];
+        pick.why = Why { top: pick.why.top, ..Why::of(Layer::Session, Reason::Named) };
+    }
+}
+
+/// Where a conversation was answered last, if that is as good as the best.
+fn warm(cx: &RouteContext<'_>, candidates: &Candidates<'_>, leads: impl Fn(usize) -> bool) -> Option<usize> {
+    let last = cx.session.filter(|_| in_session(cx))?.last.as_ref()?;
+    let entries = candidates.pool().entries();
+    let here = |position: &usize| entries[candidates.indices()[*position] as usize].target == *last;
+    (0..candidates.len()).find(|position| here(position) && leads(*position))
+}
+
 /// Among the offerings whose best account scores as the best of all, each has its turn; then among their accounts.
 fn winner(cx: &RouteContext<'_>, candidates: &Candidates<'_>, scores: &[f32]) -> usize {
     let offering = candidates.pool().offering_of();
     let best = scores.iter().copied().fold(f32::MIN, f32::max);
     let leads = |position: usize| scores[position] >= best - EQUAL;
+    if let Some(position) = warm(cx, candidates, leads) {
+        return position;
+    }
     let mut order = cx.scratch.order.borrow_mut();
     // Offerings among the leaders, in the order of ranks; usually one.
     order.clear();

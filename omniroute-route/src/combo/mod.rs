@@ -60,6 +60,8 @@ pub struct Combo {
     pub execution: Execution,
     /// How a session is handed over; none: the strategy does not.
     pub handover: Option<Handover>,
+    /// Combos inside it decide for themselves, each as one candidate; else their steps take its place.
+    pub executes: bool,
     /// The judge of a panel.
     pub judge: Option<Arc<str>>,
     pub(crate) steps: Vec<StepConfig>,
@@ -103,6 +105,7 @@ impl Combos {
                 |handover: &Handover| handover.check(&format!("combo.{}", combo.name), &combos, directory);
             errors.extend(combo.handover.as_ref().and_then(wrong));
         }
+        combos.orders(&mut errors);
         if errors.is_empty() {
             combos.nesting(&mut errors);
         }
@@ -155,6 +158,21 @@ impl Combos {
         }
     }
 
+    /// What is executed inside another combo has to make an order.
+    fn orders(&self, errors: &mut Vec<ConfigError>) {
+        for combo in self.combos.iter().filter(|combo| combo.executes) {
+            for (number, step) in combo.steps.iter().enumerate() {
+                let Some(child) = step.combo.as_deref().and_then(|name| self.get(name)) else { continue };
+                if child.strategy.traits().many {
+                    let path = format!("combo.{}.step[{}].combo", combo.name, number + 1);
+                    let rule = "only a combo that makes an order can stand inside one";
+                    let message = format!("{path} is {:?}, a {}; {rule}", child.name, child.entry.id);
+                    errors.push(ConfigError::new(ConfigCode::BadValue, &path, message));
+                }
+            }
+        }
+    }
+
     /// No combo leads back to itself, none is nested too deeply.
     fn nesting(&self, errors: &mut Vec<ConfigError>) {
         for combo in &self.combos {
@@ -203,6 +221,7 @@ fn build(
     let mut errors = Vec::new();
     let mut reader = OptionReader::new(path, &config.options);
     let execution = Execution::read(&mut reader);
+    let nested = reader.word("nested", 2, &["flatten", "execute"]);
     let built = strategy(&config.strategy, &format!("{path}.strategy"))
         .map(|entry| (entry, (entry.build)(&mut reader)))
         .map_err(|error| errors.push(error))
@@ -250,11 +269,13 @@ fn build(
     match (built, errors.is_empty()) {
         (Some((entry, strategy)), true) => Ok(Combo {
             name: config.name.as_str().into(),
-            strategy,
+            strategy: strategy.clone(),
             entry,
             accounts,
             execution,
             handover,
+            // A combo is one voice of a panel, or one step of a chain.
+            executes: nested == 1 || nested == 2 && strategy.traits().many,
             judge: judge.map(Arc::from),
             steps: config.steps.clone(),
         }),

@@ -123,7 +123,7 @@ impl Books {
         });
         // A voice of a panel is no answer of the route.
         if role != Role::Member {
-            slot.planner.observe(session.as_ref(), &outcome);
+            slot.planner.observe_at(candidate, session.as_ref(), &outcome);
         }
         // A rule of one combo says nothing about the target in others.
         if outcome.failure.as_ref().is_none_or(|failure| failure.code.as_deref() != Some(RULE)) {

@@ -34,6 +34,15 @@ pub(super) struct Decided {
     resting: Option<RouteError>,
 }
 
+/// What a plan is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// A request takes its turn.
+    Real,
+    /// Somebody who has had his turn needs more candidates.
+    Rest,
+}
+
 /// What is known before a plan is made.
 pub(super) struct Known {
     pub(super) facts: RequestFacts,
@@ -42,6 +51,10 @@ pub(super) struct Known {
 }
 
 impl Known {
+    pub(super) fn ask<'a>(&'a self, options: &'a RouteOptions, now: Moment, seed: u64) -> Ask<'a> {
+        Ask { request: &self.facts, session: self.session.as_ref(), options, now, seed }
+    }
+
     /// The request has become shorter. What it is about has not changed.
     fn shorter(&mut self, request: &ChatRequest) -> Result<(), Box<ChatError>> {
         let facts = look_again(request).map_err(|error| ChatError::of_wire(&error))?;
@@ -103,8 +116,8 @@ impl Inner {
         });
         if let Some(compressor) = self.compressor.clone() {
             // A request that nobody can serve, however short, is not worth compressing.
-            match self.plan(&slot, &known, &route, began, seed, false) {
-                Err(error) if hopeless(&error) => return Err(told(ChatError::of_route(&error))),
+            match self.refused(&slot, known.ask(&route, began, seed)) {
+                Some(error) if hopeless(&error) => return Err(told(ChatError::of_route(&error))),
                 _ => {}
             }
             let before = request.doc().bytes().clone();
@@ -115,7 +128,7 @@ impl Inner {
         }
         receipt.with(|receipt| receipt.class = known.facts.class);
         let now = self.env.clock.now();
-        let mut decided = self.plan(&slot, &known, &route, now, seed, true);
+        let mut decided = self.plan(&slot, known.ask(&route, now, seed), Turn::Real);
         let overflows = |error: &RouteError| error.kind == RouteErrorKind::ContextLengthExceeded;
         if let Some(profile) = slot.execution.overflow_profile.as_deref()
             && decided.as_ref().is_err_and(overflows)
@@ -123,15 +136,17 @@ impl Inner {
         {
             request = shorter;
             known.shorter(&request).map_err(told)?;
-            decided = self.plan(&slot, &known, &route, self.env.clock.now(), seed, true);
+            decided = self.plan(&slot, known.ask(&route, self.env.clock.now(), seed), Turn::Real);
         }
         let Decided { decision, resting } = decided.map_err(|error| told(ChatError::of_route(&error)))?;
         if resting.is_some() {
             receipt.note("everybody_rests");
         }
-        let plan = Explanation::of(&decision, slot.planner.strategy().id(), &slot.pool);
-        receipt.with(|receipt| receipt.plan = Some(plan));
         let explored = decision.plan.first().filter(|pick| pick.why.reason == Reason::Explored);
+        let explored = explored.map(|pick| pick.candidate);
+        let more = decision.plan.sequence().is_some_and(|sequence| sequence.unlisted > 0);
+        let (plan, behind) = (decision.plan.clone(), decision.behind.clone());
+        receipt.planned(decision, &slot);
         let job = Job {
             inner: Arc::clone(self),
             receipt: receipt.clone(),
@@ -146,11 +161,13 @@ impl Inner {
             ids: seed,
             began,
             deadline: slot.execution.deadline.map(|time| began.mono.after(time)),
-            explored: explored.map(|pick| pick.candidate),
+            explored,
             relay,
+            session_facts: known.session,
+            more,
             slot,
         };
-        let answered = match decision.plan {
+        let answered = match plan {
             Plan::Sequence(sequence) => {
                 let side = match (sequence.relay, sequence.picks.first()) {
                     // A strategy of the host's own asks for what only `context-relay` has settings for.
@@ -176,7 +193,7 @@ impl Inner {
                 answered.map_err(|ending| ended(*ending, resting))
             }
             Plan::Panel { members, judge, quorum, grace, limit } => {
-                let panel = super::panel::Panel { members, judge, quorum, grace, limit };
+                let panel = super::panel::Panel { members, judge, quorum, grace, limit, behind };
                 Box::pin(job.panel(&request, panel)).await
             }
             Plan::Chain(stages) => Box::pin(job.stages(&request, stages)).await,
@@ -288,39 +305,42 @@ impl Inner {
         self.resilience.config().affinity.ttl.as_ms() > 0
     }
 
-    pub(super) fn plan(
-        &self,
-        slot: &Slot,
-        known: &Known,
-        options: &RouteOptions,
-        now: Moment,
-        seed: u64,
-        real: bool,
-    ) -> Result<Decided, RouteError> {
+    pub(super) fn plan(&self, slot: &Slot, ask: Ask<'_>, turn: Turn) -> Result<Decided, RouteError> {
+        self.at_desk(slot, ask, |desk| {
+            let planner = &slot.planner;
+            let once = |desk: &mut Desk| match turn {
+                Turn::Real => planner.plan(ask, &slot.pool, &desk.columns, &mut desk.work),
+                Turn::Rest => planner.explain(ask, &slot.pool, &desk.columns, &mut desk.work),
+            };
+            match once(desk) {
+                Ok(decision) => Ok(Decided { decision, resting: None }),
+                // Everybody rests: whether one is due soon, or is tried as the last, admission says.
+                Err(error) if passing(error.kind) && Slot::forgive(&mut desk.columns) => once(desk)
+                    .map(|decision| Decided { decision, resting: Some(error.clone()) })
+                    .map_err(|_| error),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// Why nobody may be used, if nobody may; who would be is not asked.
+    fn refused(&self, slot: &Slot, ask: Ask<'_>) -> Option<RouteError> {
+        self.at_desk(slot, ask, |desk| {
+            slot.planner.check(ask, &slot.pool, &desk.columns, &mut desk.work).err()
+        })
+    }
+
+    /// Does something where everything about the candidates of a route is written down.
+    fn at_desk<T>(&self, slot: &Slot, ask: Ask<'_>, work: impl FnOnce(&mut Desk) -> T) -> T {
         let mut desk = {
             let mut desks = self.desks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             desks.pop().unwrap_or_default()
         };
-        slot.fill(&mut desk, &self.resilience, &self.stats, &self.quotas, now);
-        self.windows.fill(&slot.pool, &known.facts, now.wall, &mut desk.columns);
-        let ask = Ask { request: &known.facts, session: known.session.as_ref(), options, now, seed };
-        let planner = &slot.planner;
-        let first = if real {
-            planner.plan(ask, &slot.pool, &desk.columns, &mut desk.work)
-        } else {
-            planner.explain(ask, &slot.pool, &desk.columns, &mut desk.work)
-        };
-        let decided = match first {
-            Ok(decision) => Ok(Decided { decision, resting: None }),
-            // Everybody rests: whether one is due soon, or is tried as the last, admission says.
-            Err(error) if passing(error.kind) && real && Slot::forgive(&mut desk.columns) => {
-                let second = planner.plan(ask, &slot.pool, &desk.columns, &mut desk.work);
-                second.map(|decision| Decided { decision, resting: Some(error.clone()) }).map_err(|_| error)
-            }
-            Err(error) => Err(error),
-        };
+        slot.fill(&mut desk, &self.resilience, &self.stats, &self.quotas, ask.now);
+        self.windows.fill(&slot.pool, ask.request, ask.now.wall, &mut desk.columns);
+        let done = work(&mut desk);
         self.desks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(desk);
-        decided
+        done
     }
 
     /// A request that is too long, compressed once more by a stronger plan; none: it did not become shorter.

@@ -4,17 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use omniroute_core::route::{DropReason, RequestFacts, RouteOptions};
+use omniroute_core::route::{DropReason, Plan, RequestFacts, RouteOptions, SessionFacts};
 use omniroute_core::wire::Wire;
 use omniroute_core::{ChatRequest, Failure, FailureKind, Moment, Mono, Phase, Scope, SessionId};
 use omniroute_resilience::{AdmitContext, AllUnhealthy, Budget, Handle, LeaseClaim};
 
 use super::Inner;
 use super::attempt::Answer;
+use super::chat::Turn;
 use super::relay::Relaying;
 use super::slot::{Slot, reason};
 use crate::attempts::{Allowance, Attempts, Ending, Next, PickId, Spot};
 use crate::explain::ToldDrop;
+use crate::planner::Ask;
 use crate::receipt::{Receipt, Role};
 
 /// A request on its way.
@@ -40,6 +42,9 @@ pub(super) struct Job {
     pub(super) explored: Option<u32>,
     /// How its session is handed over; none: it is not.
     pub(super) relay: Option<Relaying>,
+    pub(super) session_facts: Option<SessionFacts>,
+    /// The plan does not list everybody.
+    pub(super) more: bool,
 }
 
 /// What one list is for.
@@ -65,9 +70,21 @@ impl Job {
         errand: &Errand,
     ) -> Result<Answer, Box<Ending>> {
         let mode = self.slot.execution.error_mode;
-        let (spots, handles, candidates) = self.spots(picks);
+        let (spots, mut handles, mut candidates) = self.spots(picks, &[]);
         let mut attempts = Attempts::new(spots, self.allowance(errand));
         let clock = &self.inner.env.clock;
+        // A list that was cut goes on where it ends as soon as somebody on it does not answer.
+        let mut more = self.more && errand.role == Role::Answer;
+        let mut go_on = |attempts: &mut Attempts, handles: &mut Vec<Handle>, candidates: &mut Vec<u32>| {
+            if std::mem::take(&mut more) {
+                let (spots, more_handles, more_candidates) = self.spots(&self.rest(), candidates);
+                attempts.extend(spots);
+                handles.extend(more_handles);
+                candidates.extend(more_candidates);
+                return true;
+            }
+            false
+        };
         let mut harder: Option<(PickId, ChatRequest)> = None;
         let mut squeezed = false;
         loop {
@@ -83,7 +100,17 @@ impl Job {
             };
             let asked: Vec<Handle> = ids.iter().map(|id| handles[*id]).collect();
             let cx = self.admit_context(errand);
-            let permit = match self.inner.resilience.admit_or_wait(&asked, &cx).await {
+            let admitted = if self.more && attempts.made() == 0 {
+                match self.inner.resilience.admit(&asked, &cx).await {
+                    // Nobody is waited for while there are others.
+                    Err(_) if go_on(&mut attempts, &mut handles, &mut candidates) => continue,
+                    Err(_) => self.inner.resilience.admit_or_wait(&asked, &cx).await,
+                    Ok(permit) => Ok(permit),
+                }
+            } else {
+                self.inner.resilience.admit_or_wait(&asked, &cx).await
+            };
+            let permit = match admitted {
                 Ok(permit) => permit,
                 Err(denial) => {
                     for refusal in &denial.refusals {
@@ -124,6 +151,7 @@ impl Job {
                         }
                     }
                     attempts.failed(failure, clock.now().mono);
+                    go_on(&mut attempts, &mut handles, &mut candidates);
                     let untried = |id| attempts.failures().iter().all(|failed| failed.id != id);
                     for (other, candidate) in candidates.iter().enumerate() {
                         if let Some(reason) = attempts.gone(other).filter(|_| untried(other)) {
@@ -136,15 +164,17 @@ impl Job {
     }
 
     /// The candidates that can be tried at all, with what admission and the machine need of each.
-    fn spots(&self, picks: &[u32]) -> (Vec<Spot>, Vec<Handle>, Vec<u32>) {
+    fn spots(&self, picks: &[u32], listed: &[u32]) -> (Vec<Spot>, Vec<Handle>, Vec<u32>) {
         let (mut spots, mut handles, mut candidates) = (Vec::new(), Vec::new(), Vec::new());
+        let mut known = vec![false; self.slot.pool.len()];
+        listed.iter().for_each(|candidate| known[*candidate as usize] = true);
         for candidate in picks {
             let index = *candidate as usize;
             let Some(entry) = self.slot.pool.entries().get(index) else {
                 self.receipt.note("strategy_error");
                 continue;
             };
-            if candidates.contains(candidate) {
+            if std::mem::replace(&mut known[index], true) {
                 continue;
             }
             let Some(handle) = self.slot.handles[index] else {
@@ -157,6 +187,20 @@ impl Job {
             candidates.push(*candidate);
         }
         (spots, handles, candidates)
+    }
+
+    /// Everybody who may be used now, in order.
+    fn rest(&self) -> Vec<u32> {
+        let mut options = self.options.clone();
+        options.depth = usize::MAX;
+        options.explore = false;
+        let now = self.inner.env.clock.now();
+        let session = self.session_facts.as_ref();
+        let ask = Ask { request: &self.facts, session, options: &options, now, seed: self.ids };
+        match self.inner.plan(&self.slot, ask, Turn::Rest).map(|decided| decided.decision.plan) {
+            Ok(Plan::Sequence(sequence)) => sequence.picks.iter().map(|pick| pick.candidate).collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn allowance(&self, errand: &Errand) -> Allowance {

@@ -115,6 +115,10 @@ impl Memory {
         let mut known = sessions.remove(&key).unwrap_or_default();
         known.last = Some(target.clone());
         let account = account(target);
+        // Whoever has lost the session meanwhile is told anew, and only what is not too old.
+        for note in &mut known.notes {
+            note.told = note.told.take().filter(|told| *told == account);
+        }
         if let Some(note) = known.note(&account, now) {
             note.told = Some(account);
         }

@@ -13,7 +13,7 @@ mod panel;
 mod quota;
 mod relay;
 mod reply;
-mod slot;
+pub(crate) mod slot;
 mod stages;
 mod stream;
 mod windows;
@@ -38,7 +38,7 @@ use crate::auto_name::auto_names;
 use crate::bounded::Bounded;
 use crate::combo::{Combos, Execution};
 use crate::directory::Directory;
-use crate::expand::{auto_pool, combo_pool, model_pool};
+use crate::expand::{auto_pool, combo_levels, model_pool};
 use crate::explain::Explanation;
 use crate::planner::Planner;
 use crate::receipt::{Receipt, RouteReceipt};
@@ -316,9 +316,11 @@ impl Inner {
                 execution.clone_from(&combo.execution);
                 handover.clone_from(&combo.handover);
                 let name: Arc<str> = format!("combo {name:?}").into();
-                let planner =
-                    Planner::new(name.clone(), combo.strategy.clone()).with_accounts(combo.accounts.clone());
-                (name, combo_pool(version, combo, &self.combos, &*self.directory), planner)
+                let (pool, children) = combo_levels(version, combo, &self.combos, &*self.directory);
+                let planner = Planner::new(name.clone(), combo.strategy.clone())
+                    .with_accounts(combo.accounts.clone())
+                    .with_children(children);
+                (name, pool, planner)
             }
             Route::Auto(auto_name) => {
                 let (pool, out) = auto_pool(version, auto_name, &*self.directory);

@@ -33,6 +33,17 @@ pub(super) struct Panel {
     pub(super) quorum: u8,
     pub(super) grace: Duration,
     pub(super) limit: Duration,
+    /// Who stands behind a voice that is a combo.
+    pub(super) behind: Vec<(u32, Vec<u32>)>,
+}
+
+impl Panel {
+    /// A voice, and who stands behind it.
+    fn whole(&self, candidate: u32) -> Vec<u32> {
+        let behind = self.behind.iter().find(|(voice, _)| *voice == candidate);
+        let behind = behind.iter().flat_map(|(_, behind)| behind);
+        std::iter::once(candidate).chain(behind.copied()).collect()
+    }
 }
 
 /// A member's answer.
@@ -110,7 +121,7 @@ impl Job {
             .enumerate()
             .map(|(place, pick)| async move {
                 let candidate = pick.candidate;
-                let picks = [candidate];
+                let picks = panel.whole(candidate);
                 (place, candidate, self.run(asked, &picks, &errand()).await)
             })
             .collect();

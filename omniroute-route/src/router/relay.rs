@@ -11,18 +11,20 @@ use omniroute_resilience::Budget;
 
 use super::Inner;
 use super::attempt::{Answer, AnswerBody, within};
-use super::chat::Known;
+use super::chat::Turn;
 use super::handover::{Account, History, Note, marker, note, question, question_there, told};
 use super::job::{Errand, Job};
 use super::look::look;
+use super::stream::Side;
 use crate::attempts::Ending;
 use crate::combo::Handover;
+use crate::planner::Ask;
 use crate::receipt::Role;
 
 /// Time for a summary.
 const TIME: Duration = Duration::from_secs(30);
-/// How long an answer that is there as a whole waits for the summary.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an answer that is complete waits for the summary.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// Who writes summaries if nobody is named.
 const CHEAP: &str = "auto/cheap";
 /// A summary whose window tells no end is good for five hours.
@@ -165,13 +167,15 @@ impl Job {
             deadline: self.deadline,
             explored: None,
             relay: None,
+            session_facts: None,
+            more: false,
         })
     }
 
     /// Who may write it, in order.
     fn picks(&self, now: omniroute_core::Moment) -> Option<Vec<u32>> {
-        let known = Known { facts: self.facts.clone(), session: None, tool_tail: false };
-        let decision = self.inner.plan(&self.slot, &known, &self.options, now, self.ids, true).ok()?.decision;
+        let ask = Ask { request: &self.facts, session: None, options: &self.options, now, seed: self.ids };
+        let decision = self.inner.plan(&self.slot, ask, Turn::Real).ok()?.decision;
         match decision.plan {
             Plan::Sequence(sequence) => Some(sequence.picks.iter().map(|pick| pick.candidate).collect()),
             _ => None,
@@ -189,7 +193,10 @@ impl Job {
             Either::Right(((), answer)) => return answer.await,
         };
         match &mut done {
-            Ok(Answer { body: AnswerBody::Stream(stream), .. }) => stream.beside(side),
+            Ok(Answer { body: AnswerBody::Stream(stream), .. }) => {
+                let clock = Arc::clone(&self.inner.env.clock);
+                stream.beside(Side { work: side, clock, receipt: self.receipt.clone(), patience: None });
+            }
             Ok(_) => {
                 let clock = &self.inner.env.clock;
                 if within(&**clock, clock.now().mono.after(PATIENCE), side).await.is_none() {

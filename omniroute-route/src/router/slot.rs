@@ -13,11 +13,11 @@ use crate::stats::{Stats, fill_prices};
 
 /// A route, ready.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     /// For receipts and errors, for instance `combo "daily"`.
     pub(super) name: Arc<str>,
-    pub(super) pool: Pool,
-    pub(super) planner: Planner,
+    pub(crate) pool: Pool,
+    pub(crate) planner: Planner,
     pub(super) handles: Vec<Option<Handle>>,
     pub(super) caps: Vec<Option<u32>>,
     pub(super) execution: Execution,

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -9,10 +10,12 @@ use futures::Stream;
 use futures::future::BoxFuture;
 use omniroute_core::hub::{ErrorBody, Event, StreamItem, WriteContext, replay};
 use omniroute_core::wire::{StreamWriter, Wire};
-use omniroute_core::{Doc, EventStream, Failure, FailureKind, Phase, Scope};
+use omniroute_core::{Clock, Doc, EventStream, Failure, FailureKind, Phase, Scope};
 
 use super::books::Books;
+use super::relay::PATIENCE;
 use super::reply::of_error;
+use crate::receipt::Receipt;
 
 /// The bytes of a streamed answer, in the client's wire. Errors do not end it: the client is told in its own wire, and
 /// the receipt says so. Dropping it ends the call at the vendor.
@@ -30,8 +33,35 @@ struct Live {
     finished: bool,
     books: Option<Books>,
     closing: Option<BoxFuture<'static, ()>>,
-    /// What is done beside it, and done before it ends.
-    side: Option<BoxFuture<'static, ()>>,
+    /// What is done beside it, and what is done about it when the answer is complete.
+    side: Option<Side>,
+}
+
+/// Work beside a stream, which the end of the stream waits for a little.
+pub(super) struct Side {
+    pub(super) work: BoxFuture<'static, ()>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) receipt: Receipt,
+    pub(super) patience: Option<BoxFuture<'static, ()>>,
+}
+
+impl Side {
+    /// True when nobody has to wait for it any more. `over`: the answer is complete.
+    fn poll(&mut self, cx: &mut Context<'_>, over: bool) -> bool {
+        if self.work.as_mut().poll(cx).is_ready() {
+            return true;
+        }
+        if !over {
+            return false;
+        }
+        let Side { clock, patience, receipt, .. } = self;
+        let patience = patience.get_or_insert_with(|| clock.sleep_until(clock.now().mono.after(PATIENCE)));
+        let late = patience.as_mut().poll(cx).is_ready();
+        if late {
+            receipt.note("no_summary");
+        }
+        late
+    }
 }
 
 impl std::fmt::Debug for ReplyStream {
@@ -100,7 +130,7 @@ impl ReplyStream {
     }
 
     /// Does something beside the stream. Whoever drops the stream drops it.
-    pub(super) fn beside(&mut self, side: BoxFuture<'static, ()>) {
+    pub(super) fn beside(&mut self, side: Side) {
         self.0.side = Some(side);
     }
 }
@@ -182,7 +212,7 @@ impl Stream for ReplyStream {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let this = &mut *self.get_mut().0;
-        if this.side.as_mut().is_some_and(|side| side.as_mut().poll(cx).is_ready()) {
+        if this.side.as_mut().is_some_and(|side| side.poll(cx, false)) {
             this.side = None;
         }
         loop {
@@ -196,7 +226,11 @@ impl Stream for ReplyStream {
                 this.closing = None;
             }
             let Some(items) = &mut this.items else {
-                return if this.side.is_some() { Poll::Pending } else { Poll::Ready(None) };
+                if this.side.as_mut().is_some_and(|side| !side.poll(cx, true)) {
+                    return Poll::Pending;
+                }
+                this.side = None;
+                return Poll::Ready(None);
             };
             if let Some(books) = &mut this.books {
                 books.permit.touch(cx);

@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod executors;
+mod fair;
 mod many;
 mod memory;
+mod nested;
 mod overflow;
 mod relay;
 mod rules;

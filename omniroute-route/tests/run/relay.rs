@@ -163,6 +163,41 @@ fn without_a_summary_the_request_goes_on() {
 }
 
 #[test]
+fn the_end_of_a_stream_waits_a_little_and_no_longer() {
+    let slow = |ms| Step::After(ms, Box::new(writes()));
+    for (writer, at_most, said) in [
+        (slow(4_000), 4_050, "summary_ready"),
+        (slow(29_000), 10_050, "no_summary"),
+        (Step::Hang, 10_050, "no_summary"),
+    ] {
+        let world = three(vec![used(900_000); 3], vec![], vec![writer]).text("handover", "always").build();
+        world.said(turns("s", 0, 1, false));
+        let before = world.clock.now().mono;
+        let (text, receipt) = world.said(turns("s", 0, 2, true));
+        let took = world.clock.now().mono.since(before).as_millis();
+        assert!(text.ends_with("[DONE]\n\n") && took <= at_most, "{took} ms");
+        assert_eq!(notes(&receipt), said);
+        world.at_rest();
+    }
+}
+
+#[test]
+fn who_lost_the_session_is_not_told_what_is_too_old() {
+    let a = vec![used(900_000), used(900_000), out_of_quota(), Step::Answer, out_of_quota()];
+    let world = three(a, vec![], vec![writes()]).text("handover", "always").build();
+    (1..3).for_each(|turn| drop(world.said(turns("s", 0, turn, false))));
+    assert_eq!(notes(&world.said(turns("s", 0, 3, false)).1), "handed_over");
+    // The window starts anew, the first one takes the session back, and loses it once more.
+    world.clock.advance(Duration::from_secs(6 * 3_600));
+    let back = world.said(turns("s", 0, 4, false)).1;
+    assert_eq!(tried(&back), "a/1");
+    let lost = world.said(turns("s", 0, 5, false)).1;
+    assert_eq!(tried(&lost), "a/1 b/1");
+    assert_eq!(notes(&lost), "no_handover", "what was written hours ago tells nothing of what came since");
+    assert!(!bodies(&world, "b/1")[1].contains(MARK));
+}
+
+#[test]
 fn the_content_of_a_stream_does_not_wait_for_the_summary() {
     let slow = Step::After(5_000, Box::new(writes()));
     let world =
