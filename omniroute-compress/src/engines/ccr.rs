@@ -7,7 +7,7 @@ use omniroute_core::{CompressionEngine, EngineContext, EngineError, EngineInfo, 
 use super::reads::newest_reads;
 use crate::ccr::{in_place_of, is_tool, keep};
 use crate::config::{ConfigField, Settings};
-use crate::entry::{EngineEntry, Parts};
+use crate::entry::{EngineEntry, Parts, one_of};
 use crate::marker;
 
 const INFO: EngineInfo = EngineInfo::new("ccr", Loss::Recoverable)
@@ -36,7 +36,8 @@ const FIELDS: &[ConfigField] = &[
 ];
 
 /// Entry in the list of engines.
-pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
+pub(crate) const ENTRY: EngineEntry =
+    EngineEntry::new(INFO, build).fields(FIELDS).technique(|name| one_of(&["handle"], name));
 
 fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     Arc::new(Ccr {
@@ -61,10 +62,12 @@ impl CompressionEngine for Ccr {
     fn history(&self, past: &mut History<'_, '_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
         let newest = newest_reads(past);
         for (index, segment) in past.segments().iter().enumerate() {
-            if !past.is_open(index) || newest.contains(&index) {
+            // Texts of the user change in a pass of their own, in which nothing is old.
+            let is_user = segment.kind == SegmentKind::User;
+            if !past.is_open(index) || newest.contains(&index) || (is_user && past.end() > 0) {
                 continue;
             }
-            let least = if segment.kind == SegmentKind::User { self.user_min_chars } else { self.min_chars };
+            let least = if is_user { self.user_min_chars } else { self.min_chars };
             let (original, sent) = (segment.original(), segment.sent());
             // Bytes first: no text has more characters than bytes.
             let long = sent.len() >= least && sent.chars().count() >= least;
