@@ -226,9 +226,14 @@ fn all_kinds() -> Vec<u8> {
     let said = |agent: &mut Agent, model: &str, user: &str| {
         agent.turns.push(Turn::Said { model: model.to_owned(), user: user.to_owned() });
     };
-    let prose = |n: usize| -> String {
-        (0..60).map(|part| format!("The chapter about garden number {n} of the village tells a story of trees and of the people who were walking there in part {part}.\n\n")).collect()
+    let ledger = "The retention of invoices is set by the ledger of the office in the city for the whole of the year.\n\n";
+    let part = |n: usize, part: usize| {
+        let said = format!(
+            "The chapter about garden number {n} of the village tells a story of trees and of the people who were walking there in part {part}.\n\n"
+        );
+        if part > 20 && part % 5 == 0 { said + ledger } else { said }
     };
+    let prose = |n: usize| -> String { (0..60).map(|p| part(n, p)).collect() };
     let rows = |n: usize, count: usize| {
         json!((0..count).map(|row| json!({"id": n * 1000 + row, "state": "ok"})).collect::<Vec<_>>())
             .to_string()
@@ -242,7 +247,10 @@ fn all_kinds() -> Vec<u8> {
         .collect();
     let file: String =
         (0..40).map(|n| format!("    let value{n} = compute_something({n}, \"argument\");\n")).collect();
-    said(&mut agent, PROSE, &prose(99));
+    let early: String =
+        (0..40).map(|n| format!("let early{n} = look_at_something({n}, \"early\");\n")).collect();
+    agent.call("lookup", json!({"n": 80}), early.clone());
+    agent.call("lookup", json!({"n": 81}), early.replace("look_at", "see"));
     for n in 0..3 {
         agent.call("lookup", json!({"n": n}), prose(n));
         agent.call("lookup", json!({"n": n}), rows(n, 9));
@@ -255,6 +263,11 @@ fn all_kinds() -> Vec<u8> {
         agent.call("grep", json!({"pattern": n.to_string()}), hits.replace("value", &format!("value{n}")));
         agent.call("bash", json!({"command": format!("./run {n}")}), prose(n + 40));
     }
+    let many: String =
+        (0..300).map(|hit| format!("src/file{}.rs:{hit}: let value = compute({hit});\n", hit % 4)).collect();
+    agent.call("grep", json!({"pattern": "compute"}), many);
+    agent.call("lookup", json!({"n": 82}), early.replace("look_at", "see"));
+    agent.call("lookup", json!({"n": 83}), format!("before\n{early}behind\n"));
     agent.call("bash", json!({"command": "cargo build"}), built);
     agent.call("bash", json!({"command": "make lint"}), layout.clone());
     agent.call("bash", json!({"command": "kubectl logs worker"}), log.clone());
@@ -269,6 +282,7 @@ fn all_kinds() -> Vec<u8> {
         json!({"n": 93}),
         format!("{}tail", file.lines().take(12).map(|l| format!("{l}\n")).collect::<String>()),
     );
+    said(&mut agent, PROSE, &prose(99));
     for n in 0..9 {
         agent.call("lookup", json!({"n": 100 + n}), format!("answer {n}"));
     }

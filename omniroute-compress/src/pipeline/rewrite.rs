@@ -1,13 +1,13 @@
 //! Rewrite points: is this one, what would change, does it pay, and what is remembered of it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use omniroute_core::{
     ChatRequest, CompressReceipt, Diagnostic, DocError, EngineContext, History, Rewritten, Segment,
-    SegmentKind, Transcript,
+    Transcript,
 };
 
 use super::epoch::{Epoch, Pin};
@@ -188,7 +188,7 @@ impl Pipeline<'_> {
         receipt: &mut CompressReceipt,
     ) -> BTreeMap<usize, Pin> {
         let segments = base.transcript.segments().get(..view).unwrap_or(base.transcript.segments());
-        let mut past = History::new(segments, end).open_user(self.old_users(segments, end));
+        let mut past = History::new(segments, end);
         self.work_on(&mut past, here.cx, receipt);
         let mut pins = BTreeMap::new();
         for (index, (engine, new)) in past.into_edits() {
@@ -202,15 +202,6 @@ impl Pipeline<'_> {
             }
         }
         pins
-    }
-
-    /// Older texts of the user, where the plan may change them.
-    fn old_users(&self, segments: &[Segment<'_>], end: usize) -> BTreeSet<usize> {
-        let old = |(_, s): &(usize, &Segment<'_>)| s.kind == SegmentKind::User;
-        match self.steps.user_at_rewrite {
-            true => segments.iter().take(end).enumerate().filter(old).map(|(at, _)| at).collect(),
-            false => BTreeSet::new(),
-        }
     }
 
     /// A rewrite at a point, if anything would change and it pays.
