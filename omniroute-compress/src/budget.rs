@@ -6,7 +6,6 @@
 //! What went is counted where it was.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -61,25 +60,37 @@ pub(crate) fn cut(text: &str, bytes: usize, handle: Option<&str>) -> Option<Cut>
 
 /// The text of `lines` (with their line ends) without those that go; none if nothing goes. Short runs stay.
 pub(crate) fn without(lines: &[&str], goes: &[bool], handle: Option<&str>) -> Option<Cut> {
+    let rest = handle.map_or_else(|| "not recoverable".to_owned(), |handle| format!("full -> {handle}"));
+    marked(lines, goes, |gone, bytes| {
+        let chars: usize = gone.iter().map(|line| line.chars().count()).sum();
+        (bytes >= MIN_RUN_BYTES).then(|| format!("[omitted: {} lines, {chars} chars, {rest}]", gone.len()))
+    })
+}
+
+/// The text of `lines` with the line that `marker` gives in place of each run that goes, with the end of the run's last
+/// line; none if nothing goes. `marker` is told the lines of a run and their bytes; one without a marker stays.
+pub(crate) fn marked(
+    lines: &[&str],
+    goes: &[bool],
+    marker: impl Fn(&[&str], usize) -> Option<String>,
+) -> Option<Cut> {
     let mut out = Cut { text: String::new(), lines: 0, bytes: 0 };
     let mut at = 0;
-    while let Some(line) = lines.get(at) {
+    while at < lines.len() {
         let run = goes.get(at..).unwrap_or_default().iter().take_while(|go| **go).count();
-        let gone = lines.get(at..at + run).unwrap_or_default();
-        let bytes: usize = gone.iter().map(|line| line.len()).sum();
-        if run == 0 || bytes < MIN_RUN_BYTES {
-            let take = run.max(1);
-            let kept = lines.get(at..at + take).unwrap_or(std::slice::from_ref(line));
-            kept.iter().for_each(|line| out.text.push_str(line));
-            at += take;
-            continue;
+        let here = lines.get(at..at + run.max(1)).unwrap_or_default();
+        let bytes: usize = here.iter().map(|line| line.len()).sum();
+        match (run > 0).then(|| marker(here, bytes)).flatten() {
+            Some(marker) => {
+                out.text.push_str(&marker);
+                let last = here.last().copied().unwrap_or("");
+                out.text.push_str(last.strip_prefix(last.trim_end_matches(['\r', '\n'])).unwrap_or(""));
+                out.lines += run as u64;
+                out.bytes += bytes as u64;
+            }
+            None => here.iter().for_each(|line| out.text.push_str(line)),
         }
-        let chars: usize = gone.iter().map(|line| line.chars().count()).sum();
-        let rest = handle.map_or_else(|| "not recoverable".to_owned(), |handle| format!("full -> {handle}"));
-        let _ = writeln!(out.text, "[omitted: {run} lines, {chars} chars, {rest}]");
-        out.lines += run as u64;
-        out.bytes += bytes as u64;
-        at += run;
+        at += run.max(1);
     }
     (out.lines > 0).then_some(out)
 }

@@ -14,6 +14,7 @@ use omniroute_core::{
 };
 
 use crate::ccr::{self, Answer, Ask, RetrieveError};
+use crate::combos::Combos;
 use crate::config::ConfigErrors;
 use crate::cost::{CachePolicy, Prices};
 use crate::entry::Parts;
@@ -22,6 +23,7 @@ use crate::pipeline::{Limit, Pipeline};
 use crate::plan::{Plan, Steps};
 use crate::rewrite::Rewrite;
 use crate::sessions::SessionStore;
+use crate::style::OutputStyle;
 
 pub use builder::CompressBuilder;
 pub use options::CallOptions;
@@ -113,6 +115,8 @@ struct Inner {
     steps: Arc<Steps>,
     engines: Vec<Arc<dyn CompressionEngine>>,
     parts: Parts,
+    combos: Combos,
+    style: Option<OutputStyle>,
     profiles: Mutex<HashMap<String, Arc<Steps>>>,
     tokenizer: Option<Arc<dyn Tokenizer>>,
     blobs: Arc<dyn BlobStore>,
@@ -169,7 +173,7 @@ impl Compress {
     ) -> Result<Compressed, CompressError> {
         let body = body.into();
         let steps = self.inner.steps.clone();
-        if steps.engines.is_empty() && !self.inner.strict {
+        if steps.is_off() && !self.inner.strict {
             return Ok(untouched(&steps, body, Skip::new("off", "the plan has no steps")));
         }
         let doc = match Doc::parse_with_limit(body.clone(), self.inner.max_bytes) {
@@ -199,7 +203,7 @@ impl Compress {
         options: CallOptions,
         now: Moment,
     ) -> Result<CompressReceipt, DocError> {
-        if steps.engines.is_empty() {
+        if steps.is_off() {
             let length = request.doc().bytes().len() as u64;
             let mut receipt = skipped(steps, length, Skip::new("off", "the plan has no steps"));
             receipt.wire = request.wire().id().to_owned();
@@ -222,7 +226,7 @@ impl Compress {
             memo,
             sessions: self.inner.sessions.as_ref(),
             retrieval: self.inner.retrieval && !options.texts_only,
-            rewrite: self.inner.rewrite,
+            rewrite: steps.rewrite.unwrap_or(self.inner.rewrite),
             prices: self.inner.prices,
             cache: self.inner.cache,
             cold: options.cold,
@@ -247,6 +251,12 @@ impl Compress {
         ccr::retrieve(self.inner.blobs.as_ref(), principal, &Ask::from_json(arguments)?, now)
     }
 
+    /// The named profiles: which one a route refers to is [`Combos::for_route`], and its name can be given as the
+    /// profile of a call.
+    pub fn combos(&self) -> &Combos {
+        &self.inner.combos
+    }
+
     /// Where recoverable engines keep originals.
     pub fn blobs(&self) -> &Arc<dyn BlobStore> {
         &self.inner.blobs
@@ -258,8 +268,14 @@ impl Compress {
         if let Some(steps) = known.get(name) {
             return Ok(steps.clone());
         }
-        let steps = Plan::parse(name)?.build(&self.inner.engines, &self.inner.parts)?;
-        let steps = Arc::new(steps.lossless_only(self.inner.lossless_only));
+        let (engines, parts) = (&self.inner.engines, &self.inner.parts);
+        let steps = match (Plan::parse(name), self.inner.combos.get(name)) {
+            (Ok(plan), _) => plan.build(engines, parts)?,
+            (Err(_), Some(combo)) => combo.build(engines, parts)?,
+            (Err(errors), None) => return Err(errors),
+        };
+        let style = self.inner.style.as_ref().filter(|_| !steps.engines.is_empty());
+        let steps = Arc::new(steps.lossless_only(self.inner.lossless_only).style(style));
         if known.len() < 64 {
             known.insert(name.to_owned(), steps.clone());
         }

@@ -14,6 +14,8 @@ pub enum Value {
     Int(i64),
     /// A word.
     Word(Cow<'static, str>),
+    /// Texts, each of them one entry.
+    List(Vec<String>),
 }
 
 impl From<bool> for Value {
@@ -40,15 +42,31 @@ impl From<String> for Value {
     }
 }
 
+impl From<Vec<String>> for Value {
+    fn from(value: Vec<String>) -> Self {
+        Value::List(value)
+    }
+}
+
+impl From<&[&str]> for Value {
+    fn from(value: &[&str]) -> Self {
+        Value::List(value.iter().map(|text| (*text).to_owned()).collect())
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Bool(b) => b.fmt(f),
             Value::Int(i) => i.fmt(f),
             Value::Word(word) => word.fmt(f),
+            Value::List(list) => write!(f, "{list:?}"),
         }
     }
 }
+
+/// Longest text of a list, in bytes.
+const LONGEST: usize = 1_000;
 
 /// A setting an engine knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +78,7 @@ pub struct ConfigField {
     pub default: Value,
     /// Smallest whole number allowed.
     pub min: i64,
-    /// Largest whole number allowed.
+    /// Largest whole number allowed; most entries of a list.
     pub max: i64,
     /// Words allowed, for a setting that is a choice.
     pub choices: &'static [&'static str],
@@ -89,19 +107,30 @@ impl ConfigField {
         ConfigField { key, default: Value::Word(Cow::Borrowed(default)), min: 0, max: 0, choices, summary }
     }
 
-    fn allowed(&self) -> String {
+    /// Up to `most` texts, none by default.
+    pub const fn list(key: &'static str, most: i64, summary: &'static str) -> Self {
+        ConfigField { key, default: Value::List(Vec::new()), min: 0, max: most, choices: &[], summary }
+    }
+
+    /// What may be said, in words: `a whole number from 1 to 9`.
+    pub fn allowed(&self) -> String {
         match self.default {
             Value::Bool(_) => "true or false".to_owned(),
             Value::Int(_) => format!("a whole number from {} to {}", self.min, self.max),
             Value::Word(_) => format!("one of {}", self.choices.join(", ")),
+            Value::List(_) => format!("a list of at most {} texts, each of 1 to {LONGEST} bytes", self.max),
         }
     }
 
-    fn accepts(&self, value: &Value) -> bool {
+    /// Whether this value may be said.
+    pub fn accepts(&self, value: &Value) -> bool {
         match (&self.default, value) {
             (Value::Bool(_), Value::Bool(_)) => true,
             (Value::Int(_), Value::Int(n)) => (self.min..=self.max).contains(n),
             (Value::Word(_), Value::Word(word)) => self.choices.contains(&word.as_ref()),
+            (Value::List(_), Value::List(list)) => {
+                list.len() as i64 <= self.max && list.iter().all(|text| (1..=LONGEST).contains(&text.len()))
+            }
             _ => false,
         }
     }
@@ -217,6 +246,14 @@ impl Settings {
         match self.get(key) {
             Some(Value::Int(n)) => usize::try_from(*n).unwrap_or(0),
             _ => 0,
+        }
+    }
+
+    /// Texts; none if the engine has no such setting.
+    pub fn list(&self, key: &str) -> &[String] {
+        match self.get(key) {
+            Some(Value::List(list)) => list,
+            _ => &[],
         }
     }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use omniroute_core::{CompressionEngine, EngineInfo};
 
-use crate::config::{ConfigField, Settings};
+use crate::caveman::RulePacks;
+use crate::config::{ConfigError, ConfigField, Settings};
 use crate::rtk::FilterSet;
 
 /// What the builder hands to the engines it makes.
@@ -13,12 +14,14 @@ use crate::rtk::FilterSet;
 pub struct Parts {
     /// Filters for command output.
     pub filters: Arc<FilterSet>,
+    /// Rules for prose besides the built-in ones.
+    pub rule_packs: Arc<RulePacks>,
 }
 
 impl Parts {
     /// Changes whenever the same settings give other output because of the parts.
-    pub(crate) fn identity(&self) -> &str {
-        self.filters.identity()
+    pub(crate) fn identity(&self) -> String {
+        format!("{}{}", self.filters.identity(), self.rule_packs.identity())
     }
 }
 
@@ -34,6 +37,10 @@ pub struct EngineEntry {
     pub fields: &'static [ConfigField],
     /// The setting that a level in a plan (`rtk:minimal`) stands for.
     pub level: Option<&'static str>,
+    /// The fixed name of a technique in records of rewritten histories, for engines that work on older turns.
+    pub technique: fn(&str) -> Option<&'static str>,
+    /// What the types and ranges of the settings do not tell: each mistake with the key and the rule.
+    pub check: Option<fn(&Settings, &Parts) -> Vec<ConfigError>>,
     /// Makes one instance for one step, with checked settings.
     pub build: fn(&Settings, &Parts) -> Arc<dyn CompressionEngine>,
 }
@@ -41,7 +48,7 @@ pub struct EngineEntry {
 impl EngineEntry {
     /// An entry without aliases and settings.
     pub const fn new(info: EngineInfo, build: fn(&Settings, &Parts) -> Arc<dyn CompressionEngine>) -> Self {
-        EngineEntry { info, aliases: &[], fields: &[], level: None, build }
+        EngineEntry { info, aliases: &[], fields: &[], level: None, technique: |_| None, check: None, build }
     }
 
     /// Sets the other names.
@@ -58,10 +65,29 @@ impl EngineEntry {
         self
     }
 
+    /// Sets the techniques that the engine uses on older turns.
+    #[must_use]
+    pub const fn technique(mut self, technique: fn(&str) -> Option<&'static str>) -> Self {
+        self.technique = technique;
+        self
+    }
+
+    /// Sets a check of the settings beyond their types and ranges.
+    #[must_use]
+    pub const fn check(mut self, check: fn(&Settings, &Parts) -> Vec<ConfigError>) -> Self {
+        self.check = Some(check);
+        self
+    }
+
     /// Sets what can be set.
     #[must_use]
     pub const fn fields(mut self, fields: &'static [ConfigField]) -> Self {
         self.fields = fields;
         self
     }
+}
+
+/// The one of `known` that is `name`.
+pub(crate) fn one_of(known: &[&'static str], name: &str) -> Option<&'static str> {
+    known.iter().copied().find(|known| *known == name)
 }

@@ -14,8 +14,8 @@ mod steps;
 pub(crate) use keys::sha256_hex;
 
 use omniroute_core::{
-    Added, BlobStore, ChatRequest, CompressReceipt, CounterInfo, Diagnostic, Doc, DocError, EngineContext,
-    EngineInfo, Moment, SegmentKind, Tokenizer, Transcript,
+    Added, AddedBytes, BlobStore, ChatRequest, CompressReceipt, CounterInfo, Diagnostic, Doc, DocError,
+    EngineContext, EngineInfo, Moment, SegmentKind, Tokenizer, Transcript,
 };
 
 use crate::ccr::Placement;
@@ -58,6 +58,29 @@ pub(crate) struct Passed {
     pub(crate) receipt: CompressReceipt,
 }
 
+/// All bytes that were added, in order, where `new` ones were put into a body that had `old` ones: those move, or are
+/// split around what came between them.
+fn together(old: Vec<AddedBytes>, new: Vec<AddedBytes>) -> Vec<AddedBytes> {
+    let mut all = old;
+    for new in new {
+        let mut next = vec![new];
+        for range in all {
+            if new.at <= range.at {
+                next.push(AddedBytes::new(range.at + new.bytes, range.bytes));
+            } else if new.at < range.at + range.bytes {
+                let head = new.at - range.at;
+                next.push(AddedBytes::new(range.at, head));
+                next.push(AddedBytes::new(new.at + new.bytes, range.bytes - head));
+            } else {
+                next.push(range);
+            }
+        }
+        all = next;
+    }
+    all.sort_by_key(|range| range.at);
+    all
+}
+
 /// Texts that engines work on or look back at; their order is part of every key.
 pub(crate) fn is_chained(kind: SegmentKind) -> bool {
     matches!(kind, SegmentKind::ToolCall | SegmentKind::ToolResult)
@@ -75,6 +98,10 @@ impl Pipeline<'_> {
         let reach = match &mut session {
             Some((.., record)) if self.wants_retrieval() => Reach::decide(request, &transcript, record),
             _ => Reach::default(),
+        };
+        let style = match (&mut session, &self.steps.style) {
+            (Some((.., record)), Some(style)) => session::style(style, &transcript, record),
+            _ => None,
         };
         let fingerprint = self.steps.fingerprint(self.tokenizer.id());
         let tools = transcript.tools().to_vec();
@@ -122,7 +149,14 @@ impl Pipeline<'_> {
         account::totals(&mut receipt, self.steps, &form);
         let doc = self.splice(request, &form, &mut receipt);
         let doc = match &reach.note {
-            Some(placement) => self.with_note(doc, placement, note, &mut receipt),
+            Some(placement) => self.with_note(doc, placement, ("ccr_protocol", note), &mut receipt),
+            None => doc,
+        };
+        let doc = match style.and_then(|text| Placement::of(request.wire().id(), &doc, text)) {
+            Some(placement) => {
+                let tokens = u64::from(self.tokenizer.count(&placement.text));
+                self.with_note(doc, &placement, ("output_style", tokens), &mut receipt)
+            }
             None => doc,
         };
         receipt.bytes_before = request.doc().bytes().len() as u64;
@@ -156,7 +190,8 @@ impl Pipeline<'_> {
         request: &ChatRequest,
         transcript: &Transcript<'_>,
     ) -> Option<(SessionKey, SessionRecord, SessionRecord)> {
-        if !self.wants_retrieval() && !self.wants_history() && self.limit.is_none() {
+        let style = self.steps.style.is_some();
+        if !self.wants_retrieval() && !self.wants_history() && self.limit.is_none() && !style {
             return None;
         }
         let key = session::key(request, transcript);
@@ -165,20 +200,22 @@ impl Pipeline<'_> {
     }
 
     /// The document with the note. What is no document then, which would be a bug of ours, goes without it.
-    fn with_note(&self, doc: Doc, note: &Placement, tokens: u64, receipt: &mut CompressReceipt) -> Doc {
+    fn with_note(
+        &self,
+        doc: Doc,
+        note: &Placement,
+        (kind, tokens): (&'static str, u64),
+        receipt: &mut CompressReceipt,
+    ) -> Doc {
         let (bytes, added) = note.apply(&doc);
         let Ok(with) = Doc::parse_with_limit(bytes, usize::MAX) else {
             debug_assert!(false, "the note broke the body");
-            receipt.notes.push(Diagnostic::new(
-                "reverted",
-                "",
-                "the note about the retrieval tool was left out",
-            ));
+            receipt.notes.push(Diagnostic::new("reverted", "", "a note of ours was left out"));
             return doc;
         };
-        receipt.added.push(Added::new("ccr_protocol", tokens));
+        receipt.added.push(Added::new(kind, tokens));
         receipt.tokens_after += tokens;
-        receipt.edits.added = added;
+        receipt.edits.added = together(std::mem::take(&mut receipt.edits.added), added);
         receipt.applied = true;
         with
     }

@@ -9,6 +9,8 @@ use sha2::{Digest, Sha256};
 use crate::config::{ConfigError, ConfigErrors, Step, suggestion};
 use crate::entry::Parts;
 use crate::registry::{ENGINES, engine};
+use crate::rewrite::Rewrite;
+use crate::style::OutputStyle;
 
 /// Raised when the pipeline itself changes what comes out for the same steps.
 const PIPELINE_VERSION: u32 = 1;
@@ -136,7 +138,11 @@ impl Plan {
                 Err(error) => errors.push(error),
                 Ok(entry) => {
                     let step = step.clone().with_level_as(entry.level, &mut errors);
+                    let known = errors.len();
                     let settings = step.resolve(entry.fields, &mut errors);
+                    if let (Some(check), true) = (entry.check, errors.len() == known) {
+                        errors.extend(check(&settings, parts));
+                    }
                     let _ = writeln!(
                         identity,
                         "{} {} {}",
@@ -150,7 +156,15 @@ impl Plan {
             }
         }
         if errors.is_empty() {
-            Ok(Steps { name: self.name.clone(), identity, engines, lossless_only: false, user_blocks })
+            Ok(Steps {
+                name: self.name.clone(),
+                identity,
+                engines,
+                lossless_only: false,
+                user_blocks,
+                rewrite: None,
+                style: None,
+            })
         } else {
             Err(ConfigErrors(errors))
         }
@@ -212,6 +226,10 @@ pub(crate) struct Steps {
     pub(crate) lossless_only: bool,
     /// Long texts of the user may change once, when a later one is there.
     pub(crate) user_blocks: bool,
+    /// When older turns may change; none: as the compressor was told.
+    pub(crate) rewrite: Option<Rewrite>,
+    /// What answers are asked to be like.
+    pub(crate) style: Option<OutputStyle>,
 }
 
 impl Steps {
@@ -222,6 +240,32 @@ impl Steps {
             self.identity.push_str("lossless only\n");
         }
         self
+    }
+
+    /// The same under another name.
+    pub(crate) fn named(mut self, name: &str) -> Steps {
+        self.name = name.to_owned();
+        self
+    }
+
+    /// The same with its own rule for older turns.
+    pub(crate) fn rewrite(mut self, rewrite: Option<Rewrite>) -> Steps {
+        self.rewrite = rewrite;
+        self
+    }
+
+    /// The same with a style of answers, unless it has one.
+    pub(crate) fn style(mut self, style: Option<&OutputStyle>) -> Steps {
+        if let (None, Some(style)) = (&self.style, style) {
+            self.style = Some(style.clone());
+            let _ = writeln!(self.identity, "style {style}");
+        }
+        self
+    }
+
+    /// Whether nothing is done at all.
+    pub(crate) fn is_off(&self) -> bool {
+        self.engines.is_empty() && self.style.is_none()
     }
 
     /// Equal for two plans exactly if they give equal output with the counter named.

@@ -1,5 +1,8 @@
 //! All built-in engines. Plans, docs and bindings read this list.
 
+use serde_json::json;
+
+use crate::config::{ConfigField, Value};
 use crate::engines;
 use crate::entry::EngineEntry;
 
@@ -23,6 +26,34 @@ pub const ENGINES: &[EngineEntry] = &[
 /// The engine with this id or alias.
 pub fn engine(name: &str) -> Option<&'static EngineEntry> {
     ENGINES.iter().find(|e| e.info.id == name || e.aliases.contains(&name))
+}
+
+/// All engines with all that can be set, as JSON, for docs and other languages: `id`, `aliases`, `summary`, `level` (the
+/// setting that a level stands for) and `settings`, each with `key`, `type`, `default`, `allowed` (in words), `summary`
+/// and, by type, `min` and `max`, `choices` or `most`.
+pub fn settings_json() -> serde_json::Value {
+    let setting = |field: &ConfigField| {
+        let (kind, default, more) = match &field.default {
+            Value::Bool(on) => ("switch", json!(on), json!({})),
+            Value::Int(n) => ("int", json!(n), json!({"min": field.min, "max": field.max})),
+            Value::Word(word) => ("choice", json!(word), json!({"choices": field.choices})),
+            Value::List(list) => ("list", json!(list), json!({"most": field.max})),
+        };
+        let mut out = json!({
+            "key": field.key, "type": kind, "default": default, "allowed": field.allowed(), "summary": field.summary,
+        });
+        if let (Some(out), serde_json::Value::Object(more)) = (out.as_object_mut(), more) {
+            out.extend(more);
+        }
+        out
+    };
+    let engine = |entry: &EngineEntry| {
+        json!({
+            "id": entry.info.id, "aliases": entry.aliases, "summary": entry.info.summary, "level": entry.level,
+            "settings": entry.fields.iter().map(setting).collect::<Vec<_>>(),
+        })
+    };
+    serde_json::Value::Array(ENGINES.iter().map(engine).collect())
 }
 
 #[cfg(test)]

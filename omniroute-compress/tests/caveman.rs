@@ -4,6 +4,7 @@
 mod common;
 
 use common::engines::{Own, run};
+use omniroute_compress::caveman::RulePacks;
 use omniroute_compress::{Compress, ENGINES, Step, Value as Setting};
 use omniroute_core::{CompressReceipt, Loss, Moment, SegmentKind, wire};
 use serde_json::{Value, json};
@@ -146,6 +147,8 @@ fn every_setting_changes_what_is_sent() {
             Setting::Bool(on) => base().with(field.key, !on),
             Setting::Int(_) => base().with(field.key, 10_000),
             _ => match field.key {
+                "skip_rules" => base().with("skip_rules", vec!["could-you".to_owned()]),
+                "preserve_patterns" => base().with("preserve_patterns", vec!["due to [a-z]+".to_owned()]),
                 "level" => base().with("level", "lite"),
                 "language" => base().with("language", "de"),
                 "user_text" => base().with("user_text", "never"),
@@ -194,4 +197,219 @@ fn savings_compose_only_where_steps_act_on_the_same_tokens() {
     let whole = |s: &omniroute_core::StepReceipt| 1.0 - share(s.request_tokens_in, s.request_tokens_out);
     let composed = 1.0 - receipt.steps.iter().map(whole).product::<f64>();
     assert!((composed - measured).abs() < 1e-9);
+}
+
+#[test]
+fn rules_patterns_and_own_packs_act_and_mistakes_are_named() {
+    let build = |step: Step| Compress::builder().steps([step]).build();
+    let sent = |step: Step| {
+        send(&build(step).unwrap(), &body(ASKED)).0["messages"][0]["content"][0]["text"].to_string()
+    };
+    let step = || Step::new("caveman:full");
+    assert!(!sent(step()).contains("due to the fact that") && !sent(step()).contains("Could you please"));
+    let skipped = sent(step().with("skip_rules", vec!["could-you".to_owned()]));
+    assert!(skipped.contains("Could you please") && !skipped.contains("due to the fact that"));
+    let kept = sent(step().with("preserve_patterns", vec!["(?i)DUE to the fact".to_owned()]));
+    assert!(kept.contains("due to the fact that") && !kept.contains("Could you please"));
+    let error = build(
+        step()
+            .with("skip_rules", vec!["could-yo".to_owned(), "please".to_owned()])
+            .with("preserve_patterns", vec!["ok".to_owned(), "(".to_owned(), "x*".to_owned()]),
+    );
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "configuration: engine \"caveman\": key \"skip_rules\": there is no rule \"could-yo\"; did you mean \"could-you\"?; \
+         engine \"caveman\": preserve_patterns[1]: \"(\" is no pattern: unclosed group; \
+         engine \"caveman\": preserve_patterns[2]: \"x*\" also matches nothing at all"
+    );
+    let error = build(step().with("preserve_patterns", vec!["a".to_owned(); 51])).unwrap_err();
+    assert!(error.to_string().contains("a list of at most 50 texts"), "{error}");
+    let own = "language = \"en\"\n[[rules]]\nid = \"queue\"\nclass = \"redundancy\"\nlevel = \"lite\"\nfrom = \"with care and patience\"\nto = \"well\"\nin = \"Do it with care and patience.\"\nout = \"Do it well.\"\n";
+    let packs = RulePacks::of([("own.toml", own)]).unwrap();
+    let with_own = |step: Step| Compress::builder().rule_packs(packs.clone()).steps([step]).build().unwrap();
+    let (after, receipt) = send(&with_own(step()), &body(ASKED));
+    assert!(after["messages"][0].to_string().contains("their columns well"));
+    assert_eq!(receipt.steps[0].techniques.get("own-rule"), Some(&2));
+    // Rules of one's own can be skipped by their id, too.
+    let skipped = send(&with_own(step().with("skip_rules", vec!["queue".to_owned()])), &body(ASKED)).0;
+    assert!(skipped["messages"][0].to_string().contains("with care and patience"));
+}
+
+#[test]
+fn styles_stand_in_the_first_request_and_stay() {
+    use omniroute_compress::{OutputStyle, expand};
+    let build = || {
+        let style = OutputStyle::parse("terse-prose").unwrap();
+        Compress::builder().plan("lite").output_style(style).build().unwrap()
+    };
+    let mut chat = vec![
+        json!({"role": "system", "content": "You help."}),
+        json!({"role": "user", "content": "Hi. [OmniRoute Output Styles] is a name."}),
+    ];
+    let talk = |n: usize| -> Vec<(wire::Wire, Value)> {
+        let said: Vec<Value> = (0..n)
+            .flat_map(|_| {
+                [json!({"role": "assistant", "content": "Yes."}), json!({"role": "user", "content": "On."})]
+            })
+            .collect();
+        let mut messages = chat.clone();
+        messages.extend(said.clone());
+        let gemini: Vec<Value> = messages[1..].iter().map(|m| json!({"role": if m["role"] == "user" { "user" } else { "model" }, "parts": [{"text": m["content"]}]})).collect();
+        vec![
+            (wire::OPENAI_CHAT, json!({"messages": messages.clone()})),
+            (wire::ANTHROPIC, json!({"system": "You help.", "messages": messages[1..].to_vec()})),
+            (wire::OPENAI_RESPONSES, json!({"instructions": "You help.", "input": messages[1..].to_vec()})),
+            (
+                wire::GEMINI,
+                json!({"systemInstruction": {"parts": [{"text": "You help."}]}, "contents": gemini}),
+            ),
+        ]
+    };
+    let marked =
+        |body: &[u8]| String::from_utf8_lossy(body).matches("[OmniRoute Output Styles] Answer").count();
+    for at in 0..4 {
+        let compressor = build();
+        let mut heads: Vec<Vec<u8>> = Vec::new();
+        for n in 0..3 {
+            let (wire, body) = talk(n).swap_remove(at);
+            let bytes = serde_json::to_vec(&body).unwrap();
+            let out = run(&compressor, wire, bytes.clone());
+            assert_eq!(marked(&out.body), 1, "{} {n}", wire.id());
+            let added = out.receipt.added.iter().find(|a| a.kind == "output_style").unwrap();
+            assert!(added.tokens > 20 && out.receipt.tokens_after >= added.tokens);
+            let sent = omniroute_core::ChatRequest::parse(wire, out.body.clone()).unwrap();
+            assert_eq!(expand(&sent, &out.receipt.edits).unwrap().body, bytes, "{} {n}", wire.id());
+            // A body that has it already gets no second one.
+            assert_eq!(marked(&run(&build(), wire, out.body.clone()).body), 1, "{} {n}", wire.id());
+            heads.push(out.body.to_vec());
+            let off = Compress::builder().plan("lite").build().unwrap();
+            assert_eq!(marked(&run(&off, wire, bytes).body), 0, "off by default");
+        }
+        let head = |body: &[u8]| -> Value {
+            let body: Value = serde_json::from_slice(body).unwrap();
+            let first =
+                body["messages"].as_array().map(|list| list.iter().take(2).cloned().collect::<Vec<_>>());
+            json!([body["system"], body["instructions"], body["systemInstruction"], first])
+        };
+        // The system text, wherever it stands.
+        let of = |body: &[u8]| if at == 0 { head(body)[3].clone() } else { head(body)[at - 1].clone() };
+        assert!(
+            heads[1..].iter().all(|later| of(later) == of(&heads[0])),
+            "the head is the same on every turn"
+        );
+        assert!(!of(&heads[0]).is_null());
+    }
+}
+
+#[test]
+fn combos_are_plans_by_name_for_calls_and_routes() {
+    use omniroute_compress::{Combo, Combos};
+    use omniroute_core::Compressor;
+    let mut combos = Combos::default();
+    combos.add(Combo::new("c-1", "Short prose", [Step::new("caveman:full")])).unwrap();
+    combos.assign("cheap-route", "short prose").unwrap();
+    let compressor = Compress::builder().plan("lite").combos(combos.clone()).build().unwrap();
+    let body = serde_json::to_vec(&body(ASKED)).unwrap();
+    let named = |compressor: &Compress, profile: Option<&str>| {
+        let mut request = omniroute_core::ChatRequest::parse(wire::ANTHROPIC, body.clone()).unwrap();
+        let receipt = Compressor::compress(compressor, &mut request, profile, Moment::default());
+        (receipt.plan.clone(), receipt.applied, receipt.notes.iter().any(|n| n.code == "ignored_unknown"))
+    };
+    let of_route = compressor.combos().for_route("cheap-route").map(|c| c.name().to_owned());
+    assert_eq!(named(&compressor, None), ("lite".into(), false, false));
+    assert_eq!(named(&compressor, of_route.as_deref()), ("Short prose".into(), true, false));
+    assert_eq!(named(&compressor, Some("c-1")), ("Short prose".into(), true, false));
+    assert_eq!(named(&compressor, Some("classic")), ("classic".into(), true, false));
+    assert_eq!(named(&compressor, Some("no such combo")), ("lite".into(), false, true));
+    combos.activate(Some("c-1")).unwrap();
+    let active = Compress::builder().combos(combos).build().unwrap();
+    assert_eq!(
+        named(&active, None),
+        ("Short prose".into(), true, false),
+        "the active one is used where none is named"
+    );
+}
+
+/// What a plan for prose does with one text of the user.
+fn said(plan: &str, text: &str) -> String {
+    let body = json!({"messages": [{"role": "user", "content": text}]});
+    let out = run(&self::plan(plan), wire::OPENAI_CHAT, serde_json::to_vec(&body).unwrap());
+    let body: Value = serde_json::from_slice(&out.body).unwrap();
+    body["messages"][0]["content"].as_str().unwrap().to_owned()
+}
+
+/// Lines of code in a text that are not there any more, byte for byte.
+fn lost_lines<'t>(code: &'t str, after: &str) -> Vec<&'t str> {
+    code.split_inclusive('\n').filter(|line| !after.contains(line)).collect()
+}
+
+#[test]
+fn white_space_and_line_ends_of_code_in_prose_stay() {
+    let prose = "Could you please check the importer in order to see that the worker is basically a reader of the queue? ";
+    for code in [
+        "```python\r\ndef run(self):\r\n\tif not self.ok:\r\n\t\treturn  None\r\n```\r\n",
+        "```\nall: the_target\n\t@echo  \"in order to\"\n\n\n\nend:\n\ttrue\n```\n",
+        "    steps:\n      - name: please run\n        run: |\n          make   the test\n",
+        "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-please  run\n+the  test\n \tkept\n",
+    ] {
+        let text = format!("{0}{0}\r\n\r\n{code}\r\n\r\n{0}{0}{0}", prose);
+        let after = said("standard", &text);
+        assert!(after.len() < text.len() && lost_lines(code, &after).is_empty(), "{after}");
+        // The same check sees line ends and blanks that change.
+        assert!(
+            !lost_lines(code, &after.replace("\r\n", "\n").replace("  ", " ").replace('\t', " ")).is_empty()
+        );
+    }
+}
+
+#[test]
+fn mixed_texts_get_no_blanks_and_lose_no_parts_of_words() {
+    let text = "请检查 the importer 的日志，因为 worker 在 queue 满的时候不会停止，也不要删除 a/b.txt。"
+        .repeat(12)
+        + "谢谢！";
+    let after = said("caveman:ultra", &text);
+    let letters =
+        |text: &str| text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).count();
+    assert_eq!(letters(&after), letters(&text), "no rule for English acts in Chinese: {after}");
+    assert_eq!(after.matches(' ').count(), text.matches(' ').count());
+    assert_eq!(after.matches("不要删除 a/b.txt").count(), 12);
+    assert_ne!(letters(&after.replace("the ", "")), letters(&text), "the check sees a lost article");
+}
+
+#[test]
+fn developer_texts_are_system_texts_and_odd_shapes_come_back() {
+    for role in ["system", "developer"] {
+        let body =
+            json!({"messages": [{"role": role, "content": ASKED}, {"role": "user", "content": "Go."}]});
+        let bytes = serde_json::to_vec(&body).unwrap();
+        assert_eq!(run(&plan("standard"), wire::OPENAI_CHAT, bytes.clone()).body, bytes, "{role}");
+    }
+    for messages in [
+        json!([]),
+        json!([null, 3, "x", [], {}]),
+        json!([{"role": "user"}, {"role": "user", "content": null}, {"role": 3, "content": {"a": 1}}]),
+        json!([{"role": "user", "content": [{"type": "image_url"}, {"type": "text"}, {"type": "text", "text": 5}, "x"]}]),
+        json!([{"role": "tool", "content": ASKED}, {"role": "narrator", "content": ASKED}]),
+    ] {
+        let bytes = serde_json::to_vec(&json!({"messages": messages})).unwrap();
+        for name in ["standard", "aggressive", "ultra", "relevance", "stacked", "safe"] {
+            let out =
+                plan(name).compress_body(Some(wire::OPENAI_CHAT), bytes.clone(), Moment::default()).unwrap();
+            assert_eq!(out.body, bytes, "{name} {messages}");
+        }
+    }
+}
+
+#[test]
+fn steps_that_did_nothing_have_figures_and_reasons() {
+    let (_, receipt) = send(&plan("aggressive"), &json!({"messages": [{"role": "user", "content": "Hi."}]}));
+    let json = serde_json::to_value(&receipt).unwrap();
+    for step in json["steps"].as_array().unwrap() {
+        for key in ["tokens_in", "tokens_out", "segments_seen", "segments_changed", "request_tokens_in"] {
+            assert!(step[key].is_u64(), "{key} of {step}");
+        }
+        assert_eq!(step["tokens_in"], step["tokens_out"]);
+    }
+    assert_eq!(json["tokens_before"], json["tokens_after"]);
+    assert!(json["steps"][0]["skips"].as_object().is_some_and(|skips| !skips.is_empty()), "{json}");
 }

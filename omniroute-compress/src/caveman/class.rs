@@ -129,7 +129,7 @@ impl Safety {
         Safety::Stance,
     ];
 
-    pub(crate) fn bit(self) -> u16 {
+    pub(crate) const fn bit(self) -> u16 {
         1 << self as u16
     }
 }

@@ -2,19 +2,19 @@
 
 /// Bytes `start..end` become `to`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(super) struct Edit<'p> {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) to: String,
-    pub(super) rule: &'static str,
+    pub(super) rule: &'p str,
     /// Words that are kept elsewhere and that this rule may take.
-    pub(super) takes: &'static [String],
+    pub(super) takes: &'p [String],
     /// Words that are kept and that this rule may put in.
-    pub(super) gives: &'static [String],
+    pub(super) gives: &'p [String],
 }
 
 /// The text with the edits made, which are in order and do not overlap.
-pub(super) fn apply(text: &str, edits: &[Edit]) -> String {
+pub(super) fn apply(text: &str, edits: &[Edit<'_>]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for edit in edits {

@@ -16,6 +16,7 @@ mod detect;
 mod edit;
 mod pack;
 mod packs;
+mod preserve;
 mod prune;
 mod spaced;
 #[cfg(test)]
@@ -25,16 +26,21 @@ mod verify;
 mod word;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub use class::{Class, Language, Level, Safety};
 pub use detect::detect;
+pub use pack::RulePacks;
+pub(crate) use preserve::MAX_PATTERNS;
+pub use preserve::Preserve;
 pub(crate) use prune::prune;
 
-use crate::protect;
 use edit::Edit;
 use pack::Pack;
 
+/// What a rule of the user's own is called where names are fixed.
+const OWN_RULE: &str = "own-rule";
 /// Rounds after which a text that still changes is left as it was.
 const MAX_ROUNDS: usize = 6;
 
@@ -51,20 +57,33 @@ pub struct Condensed<'t> {
 }
 
 /// Condenses texts at one level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Condenser {
     level: Level,
     language: Option<Language>,
     without: u16,
-    pack: Option<&'static Pack>,
-    only: Option<&'static str>,
+    skipped: Arc<BTreeSet<String>>,
+    own: Arc<RulePacks>,
+    preserve: Preserve,
+    pack: Option<Arc<Pack>>,
+    only: Option<Arc<str>>,
     unchecked: bool,
 }
 
 impl Condenser {
     /// Finds out the language of each paragraph; all classes of rules up to the level.
     pub fn new(level: Level) -> Self {
-        Condenser { level, language: None, without: 0, pack: None, only: None, unchecked: false }
+        Condenser {
+            level,
+            language: None,
+            without: 0,
+            skipped: Arc::default(),
+            own: Arc::default(),
+            preserve: Preserve::default(),
+            pack: None,
+            only: None,
+            unchecked: false,
+        }
     }
 
     /// Takes every text as one in this language.
@@ -81,17 +100,36 @@ impl Condenser {
         self
     }
 
+    /// Leaves rules out by their ids. An id that no rule has does nothing.
+    #[must_use]
+    pub fn skip_rules<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
+        self.skipped = Arc::new(ids.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Adds rules of one's own to the built-in ones.
+    #[must_use]
+    pub fn rule_packs(mut self, packs: impl Into<Arc<RulePacks>>) -> Self {
+        self.own = packs.into();
+        self
+    }
+
+    /// Leaves what these patterns find as it is.
+    #[must_use]
+    pub fn preserve(mut self, patterns: Preserve) -> Self {
+        self.preserve = patterns;
+        self
+    }
+
     /// Uses one pack for everything, whatever the language.
-    #[cfg(test)]
-    fn pack(mut self, pack: &'static Pack) -> Self {
+    fn pack(mut self, pack: Arc<Pack>) -> Self {
         self.pack = Some(pack);
         self
     }
 
     /// Uses one rule of the pack.
-    #[cfg(test)]
-    fn only(mut self, rule: &'static str) -> Self {
-        self.only = Some(rule);
+    fn only(mut self, rule: &str) -> Self {
+        self.only = Some(rule.into());
         self
     }
 
@@ -105,65 +143,99 @@ impl Condenser {
     /// Condenses one text. Condensing the result again changes nothing.
     pub fn condense<'t>(&self, text: &'t str) -> Condensed<'t> {
         let kept = |reason| Condensed { text: Cow::Borrowed(text), rules: Vec::new(), kept: Some(reason) };
-        let mut rules = BTreeMap::new();
+        let mut rules: BTreeMap<(Language, &str), u32> = BTreeMap::new();
         let mut now = Cow::Borrowed(text);
         let mut decided = false;
         for _ in 0..MAX_ROUNDS {
-            let (edits, certain) = match self.round(&now) {
-                Ok(found) => found,
+            let round = match self.round(&now, &mut rules) {
+                Ok(round) => round,
                 Err(class) => return kept(class),
             };
-            decided |= certain;
-            if edits.is_empty() {
-                return match rules.is_empty() {
-                    true => kept(if decided { "no_gain" } else { "language_unknown" }),
-                    false => Condensed { text: now, rules: rules.into_iter().collect(), kept: None },
-                };
+            decided |= round.certain;
+            if round.edits.is_empty() {
+                if rules.is_empty() {
+                    return kept(if decided { "no_gain" } else { "language_unknown" });
+                }
+                if self.preserve.differ(text, &now) {
+                    return kept("preserved");
+                }
+                return Condensed { text: now, rules: named(rules), kept: None };
             }
-            let next = edit::apply(&now, &edits);
+            let next = edit::apply(&now, &round.edits);
             if next.trim().is_empty() {
                 return kept("would_be_empty");
-            }
-            for edit in &edits {
-                *rules.entry(edit.rule).or_default() += 1;
             }
             now = Cow::Owned(next);
         }
         kept("unsettled")
     }
 
-    /// The edits of one pass, and whether the language of any paragraph was certain.
-    fn round(&self, text: &str) -> Result<(Vec<Edit>, bool), &'static str> {
-        let scan = protect::scan(text);
+    /// The edits of one pass. Counts the rules that acted.
+    fn round<'s>(
+        &'s self,
+        text: &str,
+        rules: &mut BTreeMap<(Language, &'s str), u32>,
+    ) -> Result<Round<'s>, &'static str> {
+        let scan = self.preserve.scan(text);
         let hashes = word::hashes(text, &scan.words);
-        let found = match (self.pack, self.language) {
+        let found = match (&self.pack, self.language) {
             (None, None) => detect::of_paragraphs(text, &scan, &hashes),
             _ => Vec::new(),
         };
-        let mut edits = Vec::new();
-        let mut certain = false;
+        let mut out = Round::default();
         let mut said = Default::default();
         for (at, paragraph) in scan.paragraphs.iter().enumerate() {
             let language = self.language.or_else(|| found.get(at).copied().flatten());
-            let pack = self.pack.or_else(|| language.map(packs::builtin));
-            let Some(pack) = pack else { continue };
-            certain = true;
-            let before = edits.len();
+            let Some(pack) = self.pack.as_deref().or_else(|| language.map(|language| self.pack_of(language)))
+            else {
+                continue;
+            };
+            out.certain = true;
+            let before = out.edits.len();
             if pack.language().is_spaced() {
                 let place = spaced::Place { text, scan: &scan, hashes: &hashes, paragraph, pack };
-                spaced::edits(&place, self, &mut said, &mut edits);
+                spaced::edits(&place, self, &mut said, &mut out.edits);
             } else {
-                unspaced::edits(text, &scan, paragraph, pack, self, &mut edits);
+                unspaced::edits(text, &scan, paragraph, pack, self, &mut out.edits);
             }
+            let new = out.edits.get(before..).unwrap_or(&[]);
             if !self.unchecked {
-                verify::all(text, pack, edits.get(before..).unwrap_or(&[]))?;
+                verify::all(text, pack, new)?;
+            }
+            for edit in new {
+                *rules.entry((pack.language(), edit.rule)).or_default() += 1;
             }
         }
-        Ok((edits, certain))
+        Ok(out)
+    }
+
+    /// The rules for a language.
+    fn pack_of(&self, language: Language) -> &Pack {
+        self.own.get(language).unwrap_or_else(|| packs::builtin(language))
     }
 
     /// Whether a rule may act.
     fn allows(&self, id: &str, class: Class, level: Level) -> bool {
-        level <= self.level && self.without & class.bit() == 0 && self.only.is_none_or(|only| only == id)
+        level <= self.level
+            && self.without & class.bit() == 0
+            && (self.skipped.is_empty() || !self.skipped.contains(id))
+            && self.only.as_deref().is_none_or(|only| only == id)
     }
+}
+
+/// What one pass found.
+#[derive(Default)]
+struct Round<'s> {
+    edits: Vec<Edit<'s>>,
+    /// Whether the language of any paragraph was certain.
+    certain: bool,
+}
+
+/// The counts by the fixed names of rules; those of the user's own have one name together.
+fn named(rules: BTreeMap<(Language, &str), u32>) -> Vec<(&'static str, u32)> {
+    let mut out: BTreeMap<&'static str, u32> = BTreeMap::new();
+    for ((language, id), count) in rules {
+        *out.entry(packs::name(language, id)).or_default() += count;
+    }
+    out.into_iter().collect()
 }

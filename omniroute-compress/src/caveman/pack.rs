@@ -1,8 +1,10 @@
-//! Packs of rules: read from TOML, checked, and turned into tables.
+//! Packs of rules: read from TOML or JSON, checked, and turned into tables.
 
+mod own;
 mod written;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
@@ -10,6 +12,7 @@ use super::class::{Class, Language, Level, SAFE, Safety};
 use super::verify::{sorted, without};
 use super::word;
 use crate::hash::ByHash;
+pub use own::RulePacks;
 use written::File;
 pub(super) use written::{At, Next, Rule};
 
@@ -23,10 +26,15 @@ pub(super) const FUNCTION: u16 = 1 << 11;
 /// Of a word in a text: a negation stands shortly before.
 pub(super) const NEGATED: u16 = 1 << 12;
 
+/// Of a word in a text: a negation, a condition or a question word stands before it in its sentence.
+pub(super) const OPEN: u16 = 1 << 13;
+
 /// What is wrong with a pack, with the line and the rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("pack: line {line}: {place}: {message}")]
+#[error("{file}: line {line}: {place}: {message}")]
 pub(super) struct PackError {
+    /// The file; `pack` for one that is built in.
+    pub(super) file: String,
     /// Line in the file, from 1.
     pub(super) line: usize,
     /// The rule, or the part of the file.
@@ -50,14 +58,6 @@ pub(super) struct Pack {
     /// For languages without spaces: phrases of rules, and words that are kept.
     pub(super) finder: Option<Finder>,
 }
-
-impl PartialEq for Pack {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Eq for Pack {}
 
 /// Searches of a language without spaces.
 #[derive(Debug)]
@@ -102,52 +102,52 @@ impl Pack {
 
     /// Reads a pack; `checked` refuses rules that touch words that are kept.
     pub(super) fn build(text: &str, checked: bool) -> Result<Pack, PackError> {
-        let file: File = toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            PackError { line: line_of(text, at), place: "file".into(), message: error.message().to_owned() }
-        })?;
-        let language = Language::parse(&file.language).ok_or_else(|| PackError {
-            line: 1,
-            place: "language".into(),
-            message: format!("\"{}\" has no pack", file.language),
-        })?;
+        let part = Part::read("pack", text)?;
+        Pack::of(part.language, &[part], checked)
+    }
+
+    /// The pack of all parts together. Lists of words add up, and so do rules.
+    fn of(language: Language, parts: &[Part], checked: bool) -> Result<Pack, PackError> {
         let mut pack = Pack::empty(language);
-        pack.endings.clone_from(&file.safety.negation_endings);
-        pack.beginnings.clone_from(&file.safety.negation_beginnings);
         let mut kept_words = Vec::new();
-        for (kind, words) in file.safety.lists() {
-            for word in words.split_whitespace() {
-                *pack.bits.entry(word::of(word.as_bytes())).or_default() |= kind.bit();
-                kept_words.push(word.to_owned());
+        for part in parts {
+            let file = &part.file;
+            pack.endings.extend(file.safety.negation_endings.iter().cloned());
+            pack.beginnings.extend(file.safety.negation_beginnings.iter().cloned());
+            for (kind, words) in file.safety.lists() {
+                for word in words.split_whitespace() {
+                    *pack.bits.entry(word::of(word.as_bytes())).or_default() |= kind.bit();
+                    kept_words.push(word.to_owned());
+                }
             }
-        }
-        for (bit, words) in
-            [(VERB, &file.lists.verbs), (NAMED, &file.lists.named), (FUNCTION, &file.lists.function)]
-        {
-            for word in words.split_whitespace() {
-                *pack.bits.entry(word::of(word.as_bytes())).or_default() |= bit;
+            for (bit, words) in
+                [(VERB, &file.lists.verbs), (NAMED, &file.lists.named), (FUNCTION, &file.lists.function)]
+            {
+                for word in words.split_whitespace() {
+                    *pack.bits.entry(word::of(word.as_bytes())).or_default() |= bit;
+                }
             }
-        }
-        let mut phrases = Vec::new();
-        let spots: Vec<usize> = file.rules.iter().map(|rule| rule.span().start).collect();
-        pack.rules = file.rules.into_iter().map(toml::Spanned::into_inner).collect();
-        for rule in &mut pack.rules {
-            rule.takes.sort_unstable();
-            rule.gives.sort_unstable();
         }
         if !language.is_spaced() {
             pack.finder = Some(Finder::new(&[], Vec::new(), &kept_words));
         }
-        for at in 0..pack.rules.len() {
-            let line = line_of(text, spots.get(at).copied().unwrap_or(0));
+        let mut phrases = Vec::new();
+        pack.rules = parts.iter().flat_map(|part| part.file.rules.iter().cloned()).collect();
+        for rule in &mut pack.rules {
+            rule.takes.sort_unstable();
+            rule.gives.sort_unstable();
+        }
+        let spots =
+            parts.iter().flat_map(|part| part.lines.iter().enumerate().map(move |(n, at)| (part, n, *at)));
+        for (at, (part, in_file, line)) in spots.enumerate() {
             let ids = || pack.rules.iter().take(at).map(|rule| rule.id.as_str());
             let Some(rule) = pack.rules.get(at) else { break };
-            let wrong = |message: String| PackError { line, place: format!("rule \"{}\"", rule.id), message };
+            let wrong = |message: String| part.wrong(line, format!("rule \"{}\"", rule.id), message);
             let kind = Class::parse(&rule.class).zip(Level::parse(&rule.level));
             let Some(kind) = kind else {
                 return Err(wrong(format!("\"{}\" at \"{}\" is no class and level", rule.class, rule.level)));
             };
-            if ids().any(|id| id == rule.id) || rule.id.is_empty() || at >= MAX_RULES {
+            if ids().any(|id| id == rule.id) || rule.id.is_empty() || in_file >= MAX_RULES {
                 return Err(wrong(format!(
                     "the id is empty or used twice, or there are over {MAX_RULES} rules"
                 )));
@@ -255,32 +255,59 @@ impl Pack {
             .any(|w| text.ends_with(w.as_str()) && self.word_bits(w) & Safety::Negation.bit() != 0)
     }
 
-    /// Tries the examples of every rule, each rule alone.
-    #[cfg(test)]
-    pub(super) fn try_examples(&'static self, text: &str) -> Vec<PackError> {
+    /// Tries the examples of the rules from number `first` on, each rule alone.
+    pub(super) fn try_examples(self: &Arc<Self>, first: usize) -> Vec<(usize, String)> {
         let mut mistakes = Vec::new();
-        for rule in &self.rules {
-            let at = text.find(&format!("\"{}\"", rule.id)).unwrap_or(0);
-            let wrong = |message| PackError {
-                line: line_of(text, at),
-                place: format!("rule \"{}\"", rule.id),
-                message,
-            };
-            let alone = super::Condenser::new(Level::Ultra).pack(self).only(&rule.id);
+        for (at, rule) in self.rules.iter().enumerate().skip(first) {
+            let alone = super::Condenser::new(Level::Ultra).pack(self.clone()).only(&rule.id);
             let only = |text: &str| alone.condense(text).text.into_owned();
             let got = only(&rule.example);
             if got != rule.out {
-                mistakes.push(wrong(format!("{:?} became {got:?}, not {:?}", rule.example, rule.out)));
+                mistakes.push((at, format!("\"in\": {:?} became {got:?}, not {:?}", rule.example, rule.out)));
+            } else if rule.example == rule.out {
+                mistakes.push((at, format!("\"in\": the rule leaves {:?} as it is", rule.example)));
             }
             let quoted = format!("`{}`", rule.example);
             for keep in rule.keep.iter().chain([&quoted]) {
                 let got = only(keep);
                 if got != *keep {
-                    mistakes.push(wrong(format!("{keep:?} should stay and became {got:?}")));
+                    mistakes.push((at, format!("\"keep\": {keep:?} should stay and became {got:?}")));
                 }
             }
         }
         mistakes
+    }
+}
+
+/// One file with its name and the line of each rule.
+#[derive(Debug)]
+struct Part {
+    name: String,
+    language: Language,
+    file: File,
+    lines: Vec<usize>,
+}
+
+impl Part {
+    /// Reads a file in TOML.
+    fn read(name: &str, text: &str) -> Result<Part, PackError> {
+        let (file, lines) = written::read(text).map_err(|(line, place, message)| PackError {
+            file: name.to_owned(),
+            line,
+            place,
+            message,
+        })?;
+        let language = Language::parse(&file.language).ok_or_else(|| PackError {
+            file: name.to_owned(),
+            line: written::line_of_key(text, "language"),
+            place: "key \"language\"".into(),
+            message: format!("\"{}\" has no pack", file.language),
+        })?;
+        Ok(Part { name: name.to_owned(), language, file, lines })
+    }
+
+    fn wrong(&self, line: usize, place: String, message: String) -> PackError {
+        PackError { file: self.name.clone(), line, place, message }
     }
 }
 
@@ -293,8 +320,4 @@ impl Finder {
         };
         Finder { phrases: build(phrases), rule, kept: build(kept), kept_words: kept.to_vec() }
     }
-}
-
-fn line_of(text: &str, at: usize) -> usize {
-    1 + text.bytes().take(at).filter(|b| *b == b'\n').count()
 }

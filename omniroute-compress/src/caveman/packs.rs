@@ -19,6 +19,19 @@ pub(super) fn builtin(language: Language) -> &'static Pack {
     }
 }
 
+/// The fixed name of a rule.
+pub(super) fn name(language: Language, id: &str) -> &'static str {
+    language.rule(id).unwrap_or(super::OWN_RULE)
+}
+
+impl Language {
+    /// The built-in rule of this language with this id.
+    pub(crate) fn rule(self, id: &str) -> Option<&'static str> {
+        let rules = builtin(self).rules.iter().map(|rule| rule.id.as_str());
+        rules.chain(["repeat", super::OWN_RULE]).find(|known| *known == id)
+    }
+}
+
 /// The text of a built-in pack.
 pub(super) const fn text(language: Language) -> &'static str {
     match language {

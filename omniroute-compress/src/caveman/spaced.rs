@@ -7,33 +7,46 @@ use std::collections::HashSet;
 use super::Condenser;
 use super::class::{Class, Level, SAFE, Safety};
 use super::edit::Edit;
-use super::pack::{At, FUNCTION, NAMED, NEGATED, Next, Pack, Phrase, Rule, STARTS, VERB};
+use super::pack::{At, FUNCTION, NAMED, NEGATED, Next, OPEN, Pack, Phrase, Rule, STARTS, VERB};
 use super::word;
 use crate::hash::ByHash;
 use crate::protect::{Kind, Paragraph, Scan, Word};
 
 /// A paragraph with everything that is known of it.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
-    pub(super) text: &'p str,
-    pub(super) scan: &'p Scan,
-    pub(super) hashes: &'p [u64],
-    pub(super) paragraph: &'p Paragraph,
-    pub(super) pack: &'static Pack,
+pub(super) struct Place<'t, 'p> {
+    pub(super) text: &'t str,
+    pub(super) scan: &'t Scan,
+    pub(super) hashes: &'t [u64],
+    pub(super) paragraph: &'t Paragraph,
+    pub(super) pack: &'p Pack,
+}
+
+impl Place<'_, '_> {
+    /// Whether a word of one letter stands in the paragraph that is neither an article nor a pronoun.
+    fn has_letters(&self) -> bool {
+        let words = self.scan.words.get(self.paragraph.words.clone()).unwrap_or_default();
+        let bytes = self.text.as_bytes();
+        words
+            .iter()
+            .filter(|word| word.end - word.start == 1)
+            .any(|word| !matches!(bytes.get(word.start as usize), Some(b'a' | b'A' | b'i' | b'I')))
+    }
 }
 
 /// Adds the edits of a paragraph. `said` are the sentences of the text so far.
-pub(super) fn edits(
-    place: &Place<'_>,
+pub(super) fn edits<'p>(
+    place: &Place<'_, 'p>,
     condenser: &Condenser,
     said: &mut HashSet<u64, ByHash>,
-    out: &mut Vec<Edit>,
+    out: &mut Vec<Edit<'p>>,
 ) {
     let first = out.len();
     let repeats = condenser.allows("repeat", Class::Repeat, Level::Ultra);
     let bits = word_bits(place);
     let floor = place.paragraph.bytes.start;
-    let mut finder = Finder { place, condenser, bits, floor, blocked: 0 };
+    let letters = place.has_letters();
+    let mut finder = Finder { place, condenser, bits, letters, floor, blocked: 0 };
     let mut at = place.paragraph.words.start;
     while at < place.paragraph.words.end {
         if repeats
@@ -59,30 +72,52 @@ pub(super) fn edits(
 
 /// The bits of every word of a paragraph. A word is negated if a negation stands before it in the same sentence with at
 /// most two words in between, not counting those that rules might take out: what follows it is what it negates.
-fn word_bits(place: &Place<'_>) -> Vec<u16> {
+fn word_bits(place: &Place<'_, '_>) -> Vec<u16> {
     let bytes = place.text.as_bytes();
     let mut all = Vec::with_capacity(place.paragraph.words.len());
     let (mut reach, mut end) = (0_u8, place.paragraph.bytes.start);
+    let mut open = false;
     for at in place.paragraph.words.clone() {
         let (Some(word), Some(hash)) = (place.scan.words.get(at), place.hashes.get(at)) else { break };
         let (start, stop) = (word.start as usize, word.end as usize);
         let mut bits = place.pack.bits_of(*hash, bytes.get(start..stop).unwrap_or(&[]));
-        if reach > 0 {
-            let gap = bytes.get(end..start).unwrap_or(&[]);
+        let gap = bytes.get(end..start).unwrap_or(&[]);
+        if gap.len() > 1 {
             if ends_sentence(gap) {
-                reach = 0;
-            } else {
-                bits |= NEGATED;
-                reach -= u8::from(bits & STARTS == 0);
+                (reach, open) = (0, false);
             }
+            // A word in capitals or between signs of emphasis is no plain word, and says the same.
+            let marked = marked_bits(place.pack, gap);
+            if marked & Safety::Negation.bit() != 0 {
+                reach = 3;
+            }
+            open |= marked & OPENS != 0;
+        }
+        if reach > 0 {
+            bits |= NEGATED;
+            reach -= u8::from(bits & STARTS == 0);
         }
         if bits & Safety::Negation.bit() != 0 {
             reach = 3;
         }
+        if open {
+            bits |= OPEN;
+        }
+        open |= bits & OPENS != 0;
         end = stop;
         all.push(bits);
     }
     all
+}
+
+/// Words after which in the same sentence it matters how strongly something is said.
+const OPENS: u16 = Safety::Negation.bit() | Safety::Question.bit() | Safety::Condition.bit();
+
+/// What is known of the words of letters between two plain words.
+fn marked_bits(pack: &Pack, gap: &[u8]) -> u16 {
+    let text = std::str::from_utf8(gap).unwrap_or("");
+    let words = text.split(|c: char| !c.is_alphabetic() && !matches!(c, '\'' | '’')).filter(|w| w.len() > 1);
+    words.take(8).fold(0, |bits, word| bits | pack.bits_of(word::of(word.as_bytes()), word.as_bytes()))
 }
 
 /// Whether a sentence ends between two words. A dot inside a name or a number ends none, nor does the end of a line.
@@ -91,18 +126,20 @@ pub(super) fn ends_sentence(gap: &[u8]) -> bool {
     gap.iter().enumerate().any(|(at, b)| matches!(b, b'.' | b'!' | b'?') && ends(at))
 }
 
-struct Finder<'p, 'a> {
-    place: &'a Place<'p>,
+struct Finder<'t, 'p, 'a> {
+    place: &'a Place<'t, 'p>,
     condenser: &'a Condenser,
     /// What is known of each word of the paragraph.
     bits: Vec<u16>,
+    /// Whether single letters stand in it that are no words.
+    letters: bool,
     /// End of the last edit.
     floor: usize,
     /// Words before this one belong to a phrase that must stay.
     blocked: usize,
 }
 
-impl Finder<'_, '_> {
+impl<'p> Finder<'_, 'p, '_> {
     fn word(&self, at: usize) -> Option<Word> {
         self.place.paragraph.words.contains(&at).then(|| self.place.scan.words.get(at).copied())?
     }
@@ -139,7 +176,7 @@ impl Finder<'_, '_> {
     }
 
     /// The edits for the word at `at` and how many words they cover.
-    fn at(&mut self, at: usize) -> Option<(Vec<Edit>, usize)> {
+    fn at(&mut self, at: usize) -> Option<(Vec<Edit<'p>>, usize)> {
         let pack = self.place.pack;
         let hash = *self.place.hashes.get(at)?;
         if at < self.blocked || self.bits(at) & STARTS == 0 {
@@ -166,8 +203,8 @@ impl Finder<'_, '_> {
             && (0..count).all(|n| phrase.text.get(n).is_some_and(|t| word::is(self.text(at + n), t)))
     }
 
-    fn phrase(&self, at: usize, phrase: &Phrase) -> Option<(Vec<Edit>, usize)> {
-        let pack: &'static Pack = self.place.pack;
+    fn phrase(&self, at: usize, phrase: &Phrase) -> Option<(Vec<Edit<'p>>, usize)> {
+        let pack: &'p Pack = self.place.pack;
         let count = phrase.words.len();
         let rule = pack.rules.get(phrase.rule)?;
         if !self.condenser.allows(&rule.id, rule.class(), rule.level()) {
@@ -225,6 +262,10 @@ impl Finder<'_, '_> {
         }
         let before = self.neighbour_before(at);
         let after = self.joined(last).then_some(last + 1);
+        // A capital inside a sentence is a name or, in some languages, a noun.
+        if self.text(at).starts_with(char::is_uppercase) && !self.is_sentence_start(at) {
+            return false;
+        }
         if self.bits(at) & NEGATED != 0 {
             return false;
         }
@@ -243,7 +284,7 @@ impl Finder<'_, '_> {
         next_ok
             && match rule.class() {
                 Class::Article => self.article(at, start, before, after),
-                Class::Intensifier => self.intensifier(after),
+                Class::Intensifier => self.intensifier(at, after),
                 _ => true,
             }
     }
@@ -264,17 +305,17 @@ impl Finder<'_, '_> {
         if before.is_some_and(name) || self.text(after).contains(['-', '\'']) {
             return false;
         }
-        // A capital inside a sentence is a name.
-        let capital = self.text(at).starts_with(char::is_uppercase);
-        if capital && !self.is_sentence_start(at) {
+        // Where other single letters are names, so may be this one.
+        if self.letters && self.text(at).len() == 1 {
             return false;
         }
         !self.span_before(start).is_some_and(|kind| matches!(kind, Kind::Number | Kind::Identifier))
     }
 
-    /// An intensifier goes only before an ordinary word.
-    fn intensifier(&self, after: Option<usize>) -> bool {
-        after.is_some_and(|n| self.is_content(n) && self.bits(n) & FUNCTION == 0)
+    /// An intensifier goes only before an ordinary word, and only from a plain statement.
+    fn intensifier(&self, at: usize, after: Option<usize>) -> bool {
+        let plain = self.bits(at) & OPEN == 0 && !self.is_asked(at);
+        plain && after.is_some_and(|n| self.is_content(n) && self.bits(n) & FUNCTION == 0)
     }
 
     /// The kind of the span that ends one blank before `start`.

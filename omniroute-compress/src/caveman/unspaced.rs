@@ -6,13 +6,13 @@ use super::pack::{At, Next, Pack};
 use crate::protect::{Paragraph, Scan};
 
 /// Adds the edits of a paragraph.
-pub(super) fn edits(
+pub(super) fn edits<'p>(
     text: &str,
     scan: &Scan,
     paragraph: &Paragraph,
-    pack: &'static Pack,
+    pack: &'p Pack,
     condenser: &Condenser,
-    out: &mut Vec<Edit>,
+    out: &mut Vec<Edit<'p>>,
 ) {
     let Some(finder) = &pack.finder else { return };
     let mut from = paragraph.bytes.start;
@@ -74,7 +74,7 @@ pub(super) fn edits(
 
 fn starts(before: &str) -> bool {
     let before = before.trim_end_matches([' ', '　']);
-    before.is_empty() || before.ends_with(['。', '！', '？', '：', '\n', '.', '!', '?', ':', '；'])
+    before.is_empty() || before.ends_with(['。', '！', '？', '\n', '.', '!', '?', '；'])
 }
 
 fn stops(after: &str) -> bool {

@@ -7,7 +7,7 @@ use super::pack::Pack;
 ///
 /// # Errors
 /// The name of what an edit would have changed.
-pub(super) fn all(text: &str, pack: &Pack, edits: &[Edit]) -> Result<(), &'static str> {
+pub(super) fn all(text: &str, pack: &Pack, edits: &[Edit<'_>]) -> Result<(), &'static str> {
     let mut at = 0;
     for edit in edits {
         if edit.start < at {
@@ -19,7 +19,7 @@ pub(super) fn all(text: &str, pack: &Pack, edits: &[Edit]) -> Result<(), &'stati
     Ok(())
 }
 
-fn one(text: &str, pack: &Pack, edit: &Edit) -> Result<(), &'static str> {
+fn one(text: &str, pack: &Pack, edit: &Edit<'_>) -> Result<(), &'static str> {
     let gone = text.get(edit.start..edit.end).ok_or("safety_order")?;
     let questions = |s: &str| s.chars().filter(|c| matches!(c, '?' | '？')).count();
     if gone.chars().chain(edit.to.chars()).any(char::is_numeric) {
@@ -55,7 +55,7 @@ pub(super) fn sorted(mut words: Vec<String>) -> Vec<String> {
 
 /// Kept words that go and that come, where words are written together: with what stands around, for a word may begin
 /// or end there.
-fn in_context(text: &str, pack: &Pack, edit: &Edit) -> (Vec<String>, Vec<String>) {
+fn in_context(text: &str, pack: &Pack, edit: &Edit<'_>) -> (Vec<String>, Vec<String>) {
     let around = |start: usize, end: usize| text.get(start..end).unwrap_or("");
     let from = text.get(..edit.start).and_then(|t| t.char_indices().rev().nth(5)).map_or(0, |(at, _)| at);
     let rest = text

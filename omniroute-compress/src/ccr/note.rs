@@ -37,6 +37,11 @@ impl Placement {
              text around it is only a part of <n> characters. Before you answer from such a text, fetch what you need: \
              call {tool} with that hash and a mode (full, head, tail, lines, grep, stats). Never guess what is left out."
         );
+        Placement::of(wire, doc, text)
+    }
+
+    /// Where a text of our own goes in a body of this wire; none if there is no place for it.
+    pub(crate) fn of(wire: &str, doc: &Doc, text: String) -> Option<Placement> {
         let inserts = match wire {
             "openai-chat" => chat(doc, &text),
             "anthropic-messages" => anthropic(doc, &text),

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 use omniroute_core::{BlobStore, CompressionEngine, DEFAULT_MAX_BYTES, MemoryBlobs, Tokenizer};
 
 use super::{Compress, CompressError, Inner};
+use crate::caveman::RulePacks;
+use crate::combos::Combos;
 use crate::config::Step;
 use crate::cost::{CachePolicy, Prices};
 use crate::entry::Parts;
@@ -13,6 +15,7 @@ use crate::plan::Plan;
 use crate::rewrite::Rewrite;
 use crate::rtk::FilterSet;
 use crate::sessions::{MemorySessions, SessionStore};
+use crate::style::OutputStyle;
 
 /// Settings of a compressor.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +31,8 @@ pub struct CompressBuilder {
     without_retrieval: bool,
     lossless_only: bool,
     rewrite: Rewrite,
+    combos: Option<Combos>,
+    style: Option<OutputStyle>,
     prices: Option<Prices>,
     cache: Option<CachePolicy>,
     strict: bool,
@@ -78,6 +83,13 @@ impl CompressBuilder {
         self
     }
 
+    /// Rules for prose besides the built-in ones, see [`RulePacks`].
+    #[must_use]
+    pub fn rule_packs(mut self, packs: impl Into<Arc<RulePacks>>) -> Self {
+        self.parts.rule_packs = packs.into();
+        self
+    }
+
     /// Bounds of what is remembered between calls.
     #[must_use]
     pub fn memo(mut self, limits: MemoLimits) -> Self {
@@ -104,6 +116,22 @@ impl CompressBuilder {
     #[must_use]
     pub fn rewrite(mut self, rewrite: Rewrite) -> Self {
         self.rewrite = rewrite;
+        self
+    }
+
+    /// Named profiles that calls, routes and [`CompressBuilder::plan`] may name; the active one is the plan of calls that
+    /// name none, unless a plan is given here. By default the presets of [`Combos`], none active.
+    #[must_use]
+    pub fn combos(mut self, combos: Combos) -> Self {
+        self.combos = Some(combos);
+        self
+    }
+
+    /// Asks the model for shorter answers by a text of our own at the end of the system text, from the first request of
+    /// a session on; default no. The plan `off` adds nothing.
+    #[must_use]
+    pub fn output_style(mut self, style: OutputStyle) -> Self {
+        self.style = Some(style);
         self
     }
 
@@ -149,22 +177,37 @@ impl CompressBuilder {
     /// [`CompressError::Config`] with every mistake.
     pub fn build(self) -> Result<Compress, CompressError> {
         let own = |name: &str| self.engines.iter().any(|e| e.info().id == name);
-        let plan = match (self.steps, &self.plan) {
-            (Some(steps), _) => Plan::of(steps),
-            // A list may name engines of the caller, which only this builder knows.
-            (None, Some(text)) if text.split(',').any(|n| own(n.trim())) => {
-                Plan::of(text.split(',').map(|n| Step::new(n.trim())))
-            }
-            (None, Some(text)) => Plan::parse(text)?,
-            (None, None) => Plan::default(),
+        let combos = self.combos.unwrap_or_default();
+        let combo = match (&self.steps, &self.plan) {
+            (Some(_), _) => None,
+            // Plans and engines come first: their names mean the same everywhere.
+            (None, Some(name)) => combos.get(name).filter(|_| Plan::parse(name).is_err() && !own(name)),
+            (None, None) => combos.active(),
         };
-        let steps = plan.build(&self.engines, &self.parts)?.lossless_only(self.lossless_only);
-        let steps = Arc::new(steps);
+        let steps = match combo {
+            Some(combo) => combo.build(&self.engines, &self.parts)?,
+            None => {
+                let plan = match (self.steps, &self.plan) {
+                    (Some(steps), _) => Plan::of(steps),
+                    // A list may name engines of the caller, which only this builder knows.
+                    (None, Some(text)) if text.split(',').any(|n| own(n.trim())) => {
+                        Plan::of(text.split(',').map(|n| Step::new(n.trim())))
+                    }
+                    (None, Some(text)) => Plan::parse(text)?,
+                    (None, None) => Plan::default(),
+                };
+                plan.build(&self.engines, &self.parts)?
+            }
+        };
+        let style = self.style.as_ref().filter(|_| !steps.engines.is_empty());
+        let steps = Arc::new(steps.lossless_only(self.lossless_only).style(style));
         Ok(Compress {
             inner: Arc::new(Inner {
                 steps,
                 engines: self.engines,
                 parts: self.parts,
+                combos,
+                style: self.style,
                 profiles: Mutex::default(),
                 tokenizer: self.tokenizer,
                 blobs: self.blobs.unwrap_or_else(|| Arc::new(MemoryBlobs::default())),

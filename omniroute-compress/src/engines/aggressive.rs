@@ -14,7 +14,7 @@ use omniroute_core::{CompressionEngine, EngineContext, EngineError, EngineInfo, 
 
 use super::kept::{Cut, Lines, open_results, put};
 use crate::config::{ConfigField, Settings};
-use crate::entry::{EngineEntry, Parts};
+use crate::entry::{EngineEntry, Parts, one_of};
 use crate::protect;
 use crate::shell::tools::{ToolKind, tool_kind};
 
@@ -40,7 +40,9 @@ const FIELDS: &[ConfigField] = &[
 const MAX_FILES: usize = 20;
 
 /// Entry in the list of engines.
-pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
+pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build)
+    .fields(FIELDS)
+    .technique(|name| one_of(&["array", "hits", "tail", "ends"], name));
 
 fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     Arc::new(Aggressive::new(settings))

@@ -11,8 +11,8 @@ use omniroute_core::{
     SegmentView,
 };
 
-use crate::caveman::{Class, Condenser, Language, Level};
-use crate::config::{ConfigField, Settings};
+use crate::caveman::{Class, Condenser, Language, Level, MAX_PATTERNS, Preserve};
+use crate::config::{ConfigError, ConfigField, Settings, suggestion};
 use crate::entry::{EngineEntry, Parts};
 
 const INFO: EngineInfo = EngineInfo::new("caveman", Loss::Lossy)
@@ -47,6 +47,12 @@ const FIELDS: &[ConfigField] = &[
         "when texts of the model are condensed as they come back",
     ),
     ConfigField::int("min_chars", 400, (50, 1_000_000), "shorter texts stay as they are"),
+    ConfigField::list("skip_rules", 500, "ids of rules that do not act"),
+    ConfigField::list(
+        "preserve_patterns",
+        MAX_PATTERNS as i64,
+        "regular expressions in linear time; what they find stays as it is",
+    ),
     ConfigField::switch("pleasantry", true, "take out please and thank you"),
     ConfigField::switch("wrapper", true, "take out could you please before a verb"),
     ConfigField::switch("filler", true, "take out words that say nothing"),
@@ -60,10 +66,29 @@ const FIELDS: &[ConfigField] = &[
 ];
 
 /// Entry in the list of engines.
-pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS).level("level");
+pub(crate) const ENTRY: EngineEntry =
+    EngineEntry::new(INFO, build).fields(FIELDS).level("level").check(check);
 
-fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
-    let mut condenser = Condenser::new(Level::parse(settings.word("level")).unwrap_or(Level::Lite));
+fn check(settings: &Settings, parts: &Parts) -> Vec<ConfigError> {
+    let place = |key: &str| format!("engine \"{}\": key \"{key}\"", INFO.id);
+    let mut errors = Vec::new();
+    let known = |id: &str| id == "repeat" || parts.rule_packs.ids().any(|known| known == id);
+    for id in settings.list("skip_rules").iter().filter(|id| !known(id)) {
+        let hint = suggestion(id, parts.rule_packs.ids());
+        errors.push(ConfigError::new(place("skip_rules"), format!("there is no rule \"{id}\"{hint}")));
+    }
+    if let Err(found) = Preserve::of(settings.list("preserve_patterns")) {
+        let place = format!("engine \"{}\"", INFO.id);
+        errors.extend(found.iter().map(|error| ConfigError::new(place.clone(), error.to_string())));
+    }
+    errors
+}
+
+fn build(settings: &Settings, parts: &Parts) -> Arc<dyn CompressionEngine> {
+    let mut condenser = Condenser::new(Level::parse(settings.word("level")).unwrap_or(Level::Lite))
+        .skip_rules(settings.list("skip_rules"))
+        .rule_packs(parts.rule_packs.clone())
+        .preserve(Preserve::of(settings.list("preserve_patterns")).unwrap_or_default());
     if let Some(language) = Language::parse(settings.word("language")) {
         condenser = condenser.language(language);
     }
@@ -93,7 +118,6 @@ impl CompressionEngine for Caveman {
     }
 
     fn segment(&self, view: &SegmentView<'_, '_>, _: &EngineContext<'_>) -> Result<Edit, EngineError> {
-        let text = view.text();
         let open = match view.this().kind {
             SegmentKind::User => self.user,
             SegmentKind::Assistant => self.assistant,
@@ -102,22 +126,29 @@ impl CompressionEngine for Caveman {
         if !open {
             return Ok(Edit::Keep("not_opened"));
         }
+        Ok(self.shorter(view.text()).map_or_else(Edit::Keep, Edit::Replace))
+    }
+}
+
+impl Caveman {
+    /// The text in fewer words, or why it stays.
+    fn shorter(&self, text: &str) -> Result<Replacement, &'static str> {
         if text.len() > MAX_BYTES {
-            return Ok(Edit::Keep("too_large"));
+            return Err("too_large");
         }
         // Counted to the limit only.
         if text.chars().nth(self.min_chars - 1).is_none() {
-            return Ok(Edit::Keep("below_min_chars"));
+            return Err("below_min_chars");
         }
         let out = self.condenser.condense(text);
         if let Some(reason) = out.kept {
-            return Ok(Edit::Keep(reason));
+            return Err(reason);
         }
         let new = out.text.into_owned();
         // Not worth a change: under 5 % and under 160 bytes, which are about 40 tokens.
         let saved = text.len().saturating_sub(new.len());
         if saved * 20 < text.len() && saved < 160 {
-            return Ok(Edit::Keep("no_gain"));
+            return Err("no_gain");
         }
         let bytes = saved as u64;
         let mut done = Replacement::new(new);
@@ -125,6 +156,6 @@ impl CompressionEngine for Caveman {
             done = done.technique(rule, count);
         }
         done.dropped.bytes = bytes;
-        Ok(Edit::Replace(done))
+        Ok(done)
     }
 }

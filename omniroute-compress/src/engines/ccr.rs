@@ -7,7 +7,7 @@ use omniroute_core::{CompressionEngine, EngineContext, EngineError, EngineInfo, 
 use super::reads::newest_reads;
 use crate::ccr::{in_place_of, is_tool, keep};
 use crate::config::{ConfigField, Settings};
-use crate::entry::{EngineEntry, Parts};
+use crate::entry::{EngineEntry, Parts, one_of};
 use crate::marker;
 
 const INFO: EngineInfo = EngineInfo::new("ccr", Loss::Recoverable)
@@ -36,7 +36,8 @@ const FIELDS: &[ConfigField] = &[
 ];
 
 /// Entry in the list of engines.
-pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
+pub(crate) const ENTRY: EngineEntry =
+    EngineEntry::new(INFO, build).fields(FIELDS).technique(|name| one_of(&["handle"], name));
 
 fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     Arc::new(Ccr {

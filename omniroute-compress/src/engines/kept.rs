@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use omniroute_core::{EngineContext, EngineError, History, Replacement, SegmentKind};
 
 use super::reads::newest_reads;
-use crate::budget::is_telling;
+use crate::budget::{is_telling, marked};
 use crate::ccr::{in_place_of, is_tool, keep};
 use crate::marker;
 use crate::protect::{Kind, Span};
@@ -107,32 +107,15 @@ impl<'t> Lines<'t> {
 
     /// The text with a counted line for every run of lines that has gone. A run no longer than its line stays.
     pub(super) fn cut(&self) -> Cut {
-        let mut out = Cut::default();
-        let mut at = 0;
-        while at < self.lines.len() {
-            let gone = self.keep.get(at..).unwrap_or_default().iter().take_while(|keep| !**keep).count();
-            let run = self.lines.get(at..at + gone.max(1)).unwrap_or_default();
-            let bytes: usize = run.iter().map(|line| line.len()).sum();
-            let marker = format!("[omitted: {gone} lines, {bytes} bytes]");
-            if gone > 0 && marker.len() + 1 < bytes {
-                out.text.push_str(&marker);
-                // The line end of the last line that has gone, so that kept bytes stay as they were.
-                let last = run.last().copied().unwrap_or("");
-                out.text.push_str(if last.ends_with("\r\n") {
-                    "\r\n"
-                } else if last.ends_with('\n') {
-                    "\n"
-                } else {
-                    ""
-                });
-                out.lines += gone as u64;
-                out.bytes += bytes as u64;
-            } else {
-                run.iter().for_each(|line| out.text.push_str(line));
-            }
-            at += gone.max(1);
+        let goes: Vec<bool> = self.keep.iter().map(|keep| !keep).collect();
+        let counted = marked(&self.lines, &goes, |gone, bytes| {
+            let marker = format!("[omitted: {} lines, {bytes} bytes]", gone.len());
+            (marker.len() + 1 < bytes).then_some(marker)
+        });
+        match counted {
+            Some(cut) => Cut { text: cut.text, lines: cut.lines, bytes: cut.bytes, rows: 0 },
+            None => Cut { text: self.lines.concat(), ..Cut::default() },
         }
-        out
     }
 }
 

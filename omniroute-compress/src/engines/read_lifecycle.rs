@@ -14,7 +14,7 @@ use super::reads::{Read, latest, reads};
 use super::trail::{read_id, spelled};
 use crate::ccr::{in_place_of, keep};
 use crate::config::Settings;
-use crate::entry::{EngineEntry, Parts};
+use crate::entry::{EngineEntry, Parts, one_of};
 use crate::marker;
 
 const INFO: EngineInfo = EngineInfo::new("read-lifecycle", Loss::Recoverable)
@@ -27,7 +27,8 @@ const INFO: EngineInfo = EngineInfo::new("read-lifecycle", Loss::Recoverable)
 const MIN_BYTES: usize = 400;
 
 /// Entry in the list of engines.
-pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build);
+pub(crate) const ENTRY: EngineEntry =
+    EngineEntry::new(INFO, build).technique(|name| one_of(&["superseded", "stale"], name));
 
 fn build(_: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     Arc::new(ReadLifecycle)

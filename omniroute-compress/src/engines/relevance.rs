@@ -12,7 +12,7 @@ use omniroute_core::{CompressionEngine, EngineContext, EngineError, EngineInfo, 
 
 use super::kept::{Cut, Lines, open_results, put, stays};
 use crate::config::{ConfigField, Settings};
-use crate::entry::{EngineEntry, Parts};
+use crate::entry::{EngineEntry, Parts, one_of};
 use crate::hash::{ByHash, hash};
 use crate::protect::{self, Kind, Span};
 
@@ -48,7 +48,8 @@ const CALLS: usize = 3;
 const MAX_WORDS: usize = 500;
 
 /// Entry in the list of engines.
-pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
+pub(crate) const ENTRY: EngineEntry =
+    EngineEntry::new(INFO, build).fields(FIELDS).technique(|name| one_of(&["relevance"], name));
 
 fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     Arc::new(Relevance {

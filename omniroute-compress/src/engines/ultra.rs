@@ -8,7 +8,7 @@ use omniroute_core::{CompressionEngine, EngineContext, EngineError, EngineInfo, 
 use super::kept::{Cut, open_results, put};
 use crate::caveman::prune;
 use crate::config::{ConfigField, Settings};
-use crate::entry::{EngineEntry, Parts};
+use crate::entry::{EngineEntry, Parts, one_of};
 
 const INFO: EngineInfo = EngineInfo::new("ultra", Loss::Lossy)
     .summary("prose in old results loses its least telling words; only where the history is rewritten anyway")
@@ -34,7 +34,8 @@ const FIELDS: &[ConfigField] = &[
 ];
 
 /// Entry in the list of engines.
-pub(crate) const ENTRY: EngineEntry = EngineEntry::new(INFO, build).fields(FIELDS);
+pub(crate) const ENTRY: EngineEntry =
+    EngineEntry::new(INFO, build).fields(FIELDS).technique(|name| one_of(&["words"], name));
 
 fn build(settings: &Settings, _: &Parts) -> Arc<dyn CompressionEngine> {
     Arc::new(Ultra {

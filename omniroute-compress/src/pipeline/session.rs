@@ -8,6 +8,7 @@ use super::epoch::Epoch;
 use super::keys::field;
 use crate::ccr::{self, Placement, SENTINEL};
 use crate::sessions::SessionKey;
+use crate::style::OutputStyle;
 
 /// Raised when records of an older version mean something else.
 const VERSION: u32 = 1;
@@ -18,6 +19,9 @@ pub(super) struct SessionRecord {
     version: u32,
     /// Whether the model was told of the retrieval tool in the first request.
     pub(super) retrieval: Option<bool>,
+    /// The style that answers were asked to have in the first request.
+    #[serde(default)]
+    pub(super) style: Option<String>,
     /// When it last asked, in milliseconds since 1970; 0 if no time was told.
     #[serde(default)]
     pub(super) last_ms: i64,
@@ -96,6 +100,21 @@ impl Reach {
         let note = Placement::find(request.wire().id(), request.doc(), tool);
         Reach { on: note.is_some(), note }
     }
+}
+
+/// The text about the style of answers, if the session has one: as the first request had it, and only if the caller does
+/// not say it already.
+pub(super) fn style(
+    style: &OutputStyle,
+    transcript: &Transcript<'_>,
+    record: &mut SessionRecord,
+) -> Option<String> {
+    let before = if is_first(transcript.segments()) { None } else { record.style.clone() };
+    let wanted = before.unwrap_or_else(|| style.to_string());
+    record.style = Some(wanted.clone());
+    let told = |s: &Segment<'_>| s.kind == SegmentKind::System && OutputStyle::is_told(s.original());
+    let style = OutputStyle::parse(&wanted).ok()?;
+    (!transcript.segments().iter().any(told)).then(|| style.text())
 }
 
 /// Whether a system text is the note, or ends with it behind an empty line, as where there is one text only.

@@ -237,7 +237,7 @@ pub(super) fn pinned(
             tokens = out.tokens_after;
             (outcome.seen, outcome.changed, outcome.tokens_out) = (true, true, tokens);
             outcome.dropped = pin.dropped;
-            outcome.techniques = pin.techniques.iter().filter_map(|name| technique(name)).collect();
+            outcome.techniques = pin.techniques.iter().map(|name| technique(engine, name)).collect();
         }
         out.steps.push(outcome);
     }
@@ -248,12 +248,13 @@ pub(super) fn pinned(
     Some(out)
 }
 
-/// Techniques of engines that work at rewrite points, by the name in a record.
-fn technique(name: &str) -> Option<(&'static str, u32)> {
-    ["handle", "superseded", "stale", "cut", "ends", "tail", "hits", "array", "relevance", "words"]
-        .into_iter()
-        .find(|known| *known == name)
-        .map(|name| (name, 1))
+/// The technique of an engine by its name in a record. Those of engines of the caller have no fixed name.
+fn technique(engine: &str, name: &str) -> (&'static str, u32) {
+    let known = match engine {
+        BUDGET => Some("cut"),
+        id => crate::registry::engine(id).and_then(|entry| (entry.technique)(name)),
+    };
+    (known.unwrap_or("rewritten"), 1)
 }
 
 /// Whether a text was fetched with the retrieval tool: the model asked for it as it is.

@@ -30,6 +30,57 @@ pub(super) fn paragraph(bytes: &[u8], range: Range<usize>, out: &mut Scan) {
         line_stop: 0,
     };
     walk.run(range.start);
+    let (spans, words) = (walk.first_span, walk.first_word);
+    paths_with_blanks(bytes, spans, words, out);
+}
+
+/// Most bytes between two parts of one path.
+const PATH_GAP: usize = 60;
+
+/// Joins the parts of paths whose folders have blanks in their names: `C:\\Program Files\\the app\\x` is one path. In doubt
+/// the words between stay as they are.
+fn paths_with_blanks(bytes: &[u8], first_span: usize, first_word: usize, out: &mut Scan) {
+    let text = |span: &Span| bytes.get(span.start..span.end).unwrap_or(&[]);
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for pair in out.spans.get(first_span..).unwrap_or_default().windows(2) {
+        let [a, b] = pair else { continue };
+        let gap = bytes.get(a.end..b.start).unwrap_or(&[]);
+        let names = !gap.is_empty()
+            && gap.len() <= PATH_GAP
+            && gap.iter().all(|b| *b == b' ' || *b >= 0x80 || b.is_ascii_alphanumeric());
+        let (head, tail) = (text(a), text(b));
+        let starts = matches!(head, [b'/' | b'\\' | b'~' | b'.', ..] | [_, b':', b'\\' | b'/', ..]);
+        let open = joined.last().is_some_and(|last| last.end == a.end);
+        let goes_on = match b.kind {
+            Kind::Path => !matches!(tail, [b'/' | b'\\' | b'~' | b'.', ..] | [_, b':', ..]),
+            Kind::Identifier => tail.contains(&b'.'),
+            _ => false,
+        };
+        if a.kind == Kind::Path && names && goes_on && (starts || open) {
+            match joined.last_mut().filter(|last| last.end == a.end) {
+                Some(last) => last.end = b.end,
+                None => joined.push(a.start..b.end),
+            }
+        }
+    }
+    if joined.is_empty() {
+        return;
+    }
+    let inside = |start: usize, end: usize| {
+        let at = joined.partition_point(|range| range.end <= start);
+        joined.get(at).filter(|range| range.start <= start && end <= range.end)
+    };
+    let mut spans: Vec<Span> = Vec::new();
+    for span in out.spans.drain(first_span..) {
+        match inside(span.start, span.end) {
+            Some(range) if spans.last().is_some_and(|last| last.start == range.start) => {}
+            Some(range) => spans.push(Span { start: range.start, end: range.end, kind: Kind::Path }),
+            None => spans.push(span),
+        }
+    }
+    out.spans.extend(spans);
+    let words: Vec<super::Word> = out.words.drain(first_word..).collect();
+    out.words.extend(words.into_iter().filter(|w| inside(w.start as usize, w.end as usize).is_none()));
 }
 
 /// Searches in the present line that have found nothing, so that nobody searches again.

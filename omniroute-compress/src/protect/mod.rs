@@ -52,6 +52,8 @@ pub enum Kind {
     Command,
     /// A tag.
     Markup,
+    /// What a pattern of the user found.
+    Pattern,
 }
 
 /// A protected part: bytes `start..end`.
@@ -100,6 +102,55 @@ pub(crate) struct Scan {
     pub(crate) spans: Vec<Span>,
     pub(crate) words: Vec<Word>,
     pub(crate) paragraphs: Vec<Paragraph>,
+}
+
+impl Scan {
+    /// The same with some ranges of its paragraphs protected, too. They are in order and do not overlap.
+    pub(crate) fn with(mut self, ranges: &[std::ops::Range<usize>], kind: Kind) -> Scan {
+        let (old_spans, old_words) = (std::mem::take(&mut self.spans), std::mem::take(&mut self.words));
+        let mut done = 0;
+        let mut from = 0;
+        for paragraph in &mut self.paragraphs {
+            self.spans.extend(old_spans.get(done..paragraph.spans.start).unwrap_or_default());
+            done = paragraph.spans.end;
+            let own = old_spans.get(paragraph.spans.clone()).unwrap_or_default();
+            while ranges.get(from).is_some_and(|range| range.end <= paragraph.bytes.start) {
+                from += 1;
+            }
+            let inside = ranges.get(from..).unwrap_or_default().iter();
+            let inside = inside.take_while(|range| range.start < paragraph.bytes.end).map(|range| Span {
+                start: range.start.max(paragraph.bytes.start),
+                end: range.end.min(paragraph.bytes.end),
+                kind,
+            });
+            let mut all: Vec<Span> = own.iter().copied().chain(inside).collect();
+            all.sort_by_key(|span| (span.start, span.end));
+            let first = self.spans.len();
+            for span in all {
+                match self
+                    .spans
+                    .get_mut(first..)
+                    .and_then(<[Span]>::last_mut)
+                    .filter(|last| span.start < last.end)
+                {
+                    Some(last) => last.end = last.end.max(span.end),
+                    None => self.spans.push(span),
+                }
+            }
+            let mut spans = self.spans.get(first..).unwrap_or_default().iter().peekable();
+            let start = self.words.len();
+            for word in old_words.get(paragraph.words.clone()).unwrap_or_default() {
+                while spans.next_if(|span| span.end <= word.start as usize).is_some() {}
+                if spans.peek().is_none_or(|span| span.start >= word.end as usize) {
+                    self.words.push(*word);
+                }
+            }
+            paragraph.spans = first..self.spans.len();
+            paragraph.words = start..self.words.len();
+        }
+        self.spans.extend(old_spans.get(done..).unwrap_or_default());
+        self
+    }
 }
 
 /// Divides a text into protected parts and words. Texts over 4 GiB are one protected part.

@@ -191,16 +191,20 @@ impl Reader {
             (Setting::Word(_), Value::Text(word)) if field.choices.contains(&word.as_str()) => {
                 Some(Setting::from(word.clone()))
             }
-            (Setting::Bool(_), _) => {
-                self.wrong(path, node, "true or false");
-                None
-            }
-            (Setting::Word(_), _) => {
-                self.wrong(path, node, &format!("one of {}", field.choices.join(", ")));
-                None
+            (Setting::List(_), Value::List(items)) => {
+                let text = |item: &Node| match &item.value {
+                    Value::Text(text) => Some(text.clone()),
+                    _ => None,
+                };
+                let list: Option<Vec<String>> = items.iter().map(text).collect();
+                let list = list.map(Setting::from).filter(|list| field.accepts(list));
+                if list.is_none() {
+                    self.wrong(path, node, &field.allowed());
+                }
+                list
             }
             _ => {
-                self.wrong(path, node, &format!("a whole number from {} to {}", field.min, field.max));
+                self.wrong(path, node, &field.allowed());
                 None
             }
         }

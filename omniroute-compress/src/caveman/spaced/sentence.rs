@@ -8,10 +8,12 @@ use crate::caveman::edit::Edit;
 use crate::hash::{ByHash, hash};
 use crate::protect::line_end;
 
+/// Bytes in which the end of a sentence is looked for.
+const SENTENCE: usize = 400;
 /// Bytes of a sentence from which on it is said only once.
 const REPEATED: usize = 40;
 
-impl Finder<'_, '_> {
+impl<'p> Finder<'_, 'p, '_> {
     pub(super) fn is_sentence_start(&self, at: usize) -> bool {
         let Some(word) = self.word(at) else { return false };
         let mut n = word.start as usize;
@@ -20,7 +22,8 @@ impl Finder<'_, '_> {
             n -= 1;
         }
         match self.before(n) {
-            None | Some(b'.' | b'!' | b'?' | b':') => {
+            // Behind a colon may stand what somebody is to say.
+            None | Some(b'.' | b'!' | b'?') => {
                 n < word.start as usize || n == self.place.paragraph.bytes.start
             }
             Some(b'\n') => {
@@ -29,7 +32,7 @@ impl Finder<'_, '_> {
                     m -= 1;
                 }
                 let item = self.byte(n).is_some_and(|b| matches!(b, b'-' | b'*'));
-                item || matches!(self.before(m), None | Some(b'.' | b'!' | b'?' | b':' | b'\n'))
+                item || matches!(self.before(m), None | Some(b'.' | b'!' | b'?' | b'\n'))
                     || self
                         .place
                         .text
@@ -39,6 +42,17 @@ impl Finder<'_, '_> {
             // The opening signs of Spanish.
             Some(0xBF | 0xA1) => self.place.text.get(..n).is_some_and(|t| t.ends_with(['¿', '¡'])),
             _ => false,
+        }
+    }
+
+    /// Whether the sentence of a word is a question, or too long to tell.
+    pub(super) fn is_asked(&self, at: usize) -> bool {
+        let from = self.word(at).map_or(0, |word| word.end as usize);
+        let rest = self.place.text.as_bytes().get(from..self.place.paragraph.bytes.end).unwrap_or(&[]);
+        let near = rest.get(..SENTENCE.min(rest.len())).unwrap_or(&[]);
+        match near.iter().position(|b| matches!(b, b'.' | b'!' | b'?')) {
+            Some(end) => near.get(end) == Some(&b'?'),
+            None => rest.len() > near.len(),
         }
     }
 
@@ -99,7 +113,7 @@ impl Finder<'_, '_> {
     }
 
     /// A sentence without any fact that was said before, from the word `at` on, and the word behind it.
-    pub(super) fn repeated(&self, at: usize, said: &mut HashSet<u64, ByHash>) -> Option<(Edit, usize)> {
+    pub(super) fn repeated(&self, at: usize, said: &mut HashSet<u64, ByHash>) -> Option<(Edit<'p>, usize)> {
         let start = self.word(at)?.start as usize;
         let mut last = at;
         let mut kept = self.bits(at) & SAFE != 0;

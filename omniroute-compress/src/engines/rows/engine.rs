@@ -74,9 +74,9 @@ impl CompressionEngine for Rows {
         let count = encoded.rows;
         let printer = encoded.printer.map_or_else(|| "-".to_owned(), spell);
         let undo = format!("{} {} {printer}", encoded.block.start, encoded.block.end);
-        Ok(Edit::Replace(
-            Replacement::new(encoded.text).technique(encoded.form.technique(), count).undo(undo),
-        ))
+        let out = Replacement::new(encoded.text).technique(encoded.form.technique(), count).undo(undo);
+        // A receipt says where the proof was waived.
+        Ok(Edit::Replace(out.technique("unverified", u32::from(!self.options.verify))))
     }
 
     fn undo(&self, after: &str, undo: &str, _: &dyn Sources) -> Option<String> {
