@@ -242,7 +242,7 @@ fn styles_stand_in_the_first_request_and_stay() {
         let style = OutputStyle::parse("terse-prose").unwrap();
         Compress::builder().plan("lite").output_style(style).build().unwrap()
     };
-    let mut chat = vec![
+    let chat = vec![
         json!({"role": "system", "content": "You help."}),
         json!({"role": "user", "content": "Hi. [OmniRoute Output Styles] is a name."}),
     ];

@@ -140,9 +140,25 @@ fn ask(port: u16, line: &str) -> std::io::Result<String> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     stream.write_all(line.as_bytes())?;
     stream.write_all(b"\r\n")?;
-    let mut answer = [0; 256];
-    let length = stream.read(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer[..length]).into_owned())
+    let mut answer = Vec::new();
+    loop {
+        let mut piece = [0; 4096];
+        let length = stream.read(&mut piece)?;
+        answer.extend_from_slice(&piece[..length]);
+        let text = String::from_utf8_lossy(&answer);
+        if length == 0 || is_whole(&text) {
+            return Ok(text.into_owned());
+        }
+    }
+}
+
+/// A line, or a text of the length that its first line names, is there to its end.
+fn is_whole(answer: &str) -> bool {
+    let Some((head, rest)) = answer.split_once("\r\n") else { return false };
+    match head.strip_prefix('$').map(str::parse::<usize>) {
+        Some(Ok(length)) => rest.len() >= length + 2,
+        _ => true,
+    }
 }
 
 /// Stands before a server and delays every piece of an answer by 5 to 40 ms.
