@@ -265,6 +265,7 @@ fn all_kinds() -> Vec<u8> {
     }
     let many: String =
         (0..300).map(|hit| format!("src/file{}.rs:{hit}: let value = compute({hit});\n", hit % 4)).collect();
+    agent.call("lookup", json!({"n": 94}), many.replace("src/file", "lib/part"));
     agent.call("grep", json!({"pattern": "compute"}), many);
     agent.call("lookup", json!({"n": 82}), early.replace("look_at", "see"));
     agent.call("lookup", json!({"n": 83}), format!("before\n{early}behind\n"));

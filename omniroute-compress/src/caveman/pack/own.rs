@@ -27,17 +27,17 @@ const MAX_BYTES: usize = 1 << 20;
 /// id = "own-sign-off"
 /// class = "pleasantry"
 /// level = "lite"
-/// from = "with kind regards from the platform team"
+/// from = "greetings from the platform team"
 /// at = "sentence"
-/// in = "Restart it. With kind regards from the platform team."
+/// in = "Restart it. Greetings from the platform team."
 /// out = "Restart it."
-/// keep = ["Sign with kind regards from the platform team and a date."]
+/// keep = ["Sign with greetings from the platform team and a date."]
 /// "#;
 /// let packs = RulePacks::of([("own.toml", text)])?;
-/// let error = RulePacks::of([("own.toml", text.replace("kind", "no"))]).unwrap_err();
+/// let error = RulePacks::of([("own.toml", text.replace("greetings", "no greetings"))]).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "own.toml: line 3: rule \"own-sign-off\": \"with no regards from the platform team\" has the kept words [\"no\"], it says []"
+///     "own.toml: line 3: rule \"own-sign-off\": \"no greetings from the platform team\" has the kept words [\"no\"], it says []"
 /// );
 /// # Ok::<(), omniroute_compress::ConfigErrors>(())
 /// ```

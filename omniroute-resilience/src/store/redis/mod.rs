@@ -17,6 +17,7 @@ use omniroute_core::{
     Change, Clock, Commit, Durability, Key, Offload, Record, ResilienceStore, StoreError, StoreStatus,
     StoreTraits, UnixMs,
 };
+use redis::IntoConnectionInfo;
 
 pub use self::config::RedisConfig;
 use self::script::{Answer, Request};
@@ -137,7 +138,13 @@ impl RedisStore {
     ) -> Result<RedisStore, StoreError> {
         config.validate()?;
         let blocking = Blocking::new(offload, config.limits().whole())?;
-        let client = redis::Client::open(config.url.as_str())
+        // An answer is waited for after each call: no piece of it may wait for more.
+        let tcp = redis::io::tcp::TcpSettings::default().set_nodelay(true);
+        let client = config
+            .url
+            .as_str()
+            .into_connection_info()
+            .and_then(|info| redis::Client::open(info.set_tcp_settings(tcp)))
             .map_err(|error| config::wrong("url", &"..", &format!("an address ({})", error.category())))?;
         let state = State {
             health: health::Health::new(),
