@@ -231,7 +231,7 @@ fn all_kinds() -> Vec<u8> {
         let said = format!(
             "The chapter about garden number {n} of the village tells a story of trees and of the people who were walking there in part {part}.\n\n"
         );
-        if part > 20 && part % 5 == 0 { said + ledger } else { said }
+        if part > 20 && part.is_multiple_of(5) { said + ledger } else { said }
     };
     let prose = |n: usize| -> String { (0..60).map(|p| part(n, p)).collect() };
     let rows = |n: usize, count: usize| {
