@@ -230,6 +230,7 @@ impl Compress {
             prices: self.inner.prices,
             cache: self.inner.cache,
             cold: options.cold,
+            one_shot: options.one_shot,
             limit: options.limit.map(|most| Limit { most, target: options.target.unwrap_or(most).min(most) }),
             now,
         };

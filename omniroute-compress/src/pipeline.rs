@@ -4,6 +4,7 @@ mod account;
 mod delayed;
 mod epoch;
 mod fit;
+mod floor;
 mod form;
 mod keep;
 mod keys;
@@ -47,6 +48,8 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) cache: Option<CachePolicy>,
     /// Whether the cache is known to be cold or warm.
     pub(crate) cold: Option<bool>,
+    /// Whether no other request follows that starts like this one.
+    pub(crate) one_shot: bool,
     /// How large the request may be.
     pub(crate) limit: Option<Limit>,
     pub(crate) now: Moment,
@@ -112,16 +115,18 @@ impl Pipeline<'_> {
         cx.reachable = reach.on;
         cx.lossless_only = self.steps.lossless_only;
 
+        let once = self.one_shot || self.rewrite == Rewrite::Always;
+        let goes_on = request.session().is_some() && !once;
         let rewriting = self.rewriting(session.as_ref().map(|(.., record)| record));
         let keys = match self.memo.is_off() && !rewriting {
             true => vec![Key::default(); transcript.segments().len()], // nobody will look
             false => {
-                let seed = keys::seed(request, &fingerprint, transcript.continues(), reach.on);
+                let seed = keys::seed(request, &fingerprint, &[transcript.continues(), reach.on, goes_on]);
                 keys::of(&transcript, &seed)
             }
         };
         let mut receipt = CompressReceipt::default();
-        let here = Here { request, keys: &keys, fingerprint: &fingerprint, cx: &cx };
+        let here = Here { request, keys: &keys, fingerprint: &fingerprint, cx: &cx, goes_on };
         let mut form = match &mut session {
             Some((.., record)) if rewriting => self.in_force(&here, transcript, record, &mut receipt)?,
             _ => self.form(&here, transcript, Epoch::default(), &mut receipt),

@@ -6,7 +6,7 @@
 
 use omniroute_core::{Segment, SegmentKind};
 
-use crate::cost::{CachePolicy, Prices};
+use crate::cost::{CacheKind, CachePolicy, Prices};
 
 /// When older turns may be rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +74,11 @@ impl Market {
     /// Price of a token that is new to the cache.
     pub(crate) fn write(&self) -> u64 {
         self.cache.write_price(&self.prices).pico()
+    }
+
+    /// Tokens of the shortest prompt that the cache keeps; 0 without a cache.
+    pub(crate) fn minimum(&self) -> u64 {
+        if self.cache.kind == CacheKind::None { 0 } else { self.cache.minimum_tokens }
     }
 
     /// Whether a rewrite pays: `saved` tokens a turn against `resent` tokens once.

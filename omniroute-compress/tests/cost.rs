@@ -16,8 +16,11 @@ use omniroute_compress::cost::{
 };
 use serde_json::Value;
 
+mod common;
 #[path = "cost/laws.rs"]
 mod laws;
+#[path = "cost/minimum.rs"]
+mod minimum;
 
 const SONNET: Prices = Prices::from_pico(3_000_000, 15_000_000, 300_000, 3_750_000);
 

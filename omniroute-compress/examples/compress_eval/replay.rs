@@ -7,7 +7,7 @@ use omniroute_compress::ccr::Handle;
 use omniroute_compress::cost::Request;
 use omniroute_compress::{CompressBuilder, expand};
 use omniroute_core::{
-    BlobId, BlobStore, ChatRequest, MemoryBlobs, Moment, Principal, SegmentKind, Transcript,
+    BlobId, BlobStore, ChatRequest, MemoryBlobs, Moment, Principal, SegmentKind, SessionId, Transcript,
 };
 
 use crate::common::Session;
@@ -138,8 +138,9 @@ pub(crate) fn replay(session: &Session, builder: CompressBuilder, most: usize) -
     let mut open: Vec<_> = needles.iter().collect();
     for (number, &cut) in cuts.iter().enumerate() {
         let body = bodies.first(cut);
-        let out = compressor.compress_body(Some(session.wire), body.clone(), Moment::default()).unwrap();
         let raw = ChatRequest::parse(session.wire, body).unwrap();
+        let named = SessionId::new(&*session.name);
+        let out = compressor.compress(&mut raw.clone(), Some(&named), Moment::default());
         let sent = ChatRequest::parse(session.wire, out.body.clone()).unwrap();
         let (was, is) = (Transcript::of(&raw).unwrap(), Transcript::of(&sent).unwrap());
         bills[0].push(before.request(&was));

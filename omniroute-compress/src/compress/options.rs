@@ -12,6 +12,10 @@ pub struct CallOptions {
     pub target: Option<u64>,
     /// The caller can only change texts in place: no note is added and nothing is left out that needs one.
     pub texts_only: bool,
+    /// No other request follows that starts like this one. In a named session the first tokens, as many as the
+    /// provider's cache needs to keep anything, are otherwise left as they came unless much can be taken out
+    /// (`below_cache_minimum` in the receipt).
+    pub one_shot: bool,
 }
 
 impl CallOptions {
@@ -41,6 +45,13 @@ impl CallOptions {
     #[must_use]
     pub fn texts_only(mut self, on: bool) -> Self {
         self.texts_only = on;
+        self
+    }
+
+    /// Says that no other request follows that starts like this one.
+    #[must_use]
+    pub fn one_shot(mut self, on: bool) -> Self {
+        self.one_shot = on;
         self
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use omniroute_core::{CompressReceipt, MemoUse, Transcript};
 
 use super::epoch::Epoch;
+use super::floor::Floor;
 use super::rewrite::Here;
 use super::{Pipeline, is_chained, steps};
 use crate::memo::Key;
@@ -67,55 +68,63 @@ impl Pipeline<'_> {
             }
         }
         let chain_keys: Vec<Key> = old.iter().filter_map(|i| keys.get(*i).copied()).collect();
+        let mut runner = steps::Runner::new(self.steps, cx, &epoch.pins);
         if !new.is_empty() {
-            let mut runner = steps::Runner::new(self.steps, cx, &epoch.pins);
             let settled = runner.restore(self.memo.take_tip(&chain_keys, self.now.mono));
             for &i in old.get(settled..).unwrap_or(&[]) {
                 receipt.engine_bytes += runner.settle(transcript.segments(), i);
             }
-            for (n, &i) in new.iter().enumerate() {
-                memo.misses += 1;
-                let result = Arc::new(runner.work(&mut transcript, i));
-                // Nobody will look back at the last text of a call that nobody remembers.
-                let settle = !self.memo.is_off() || n + 1 < new.len();
-                receipt.engine_bytes += match transcript.segments().get(i) {
-                    Some(_) if settle => runner.settle(transcript.segments(), i),
-                    Some(last) => last.raw().len() as u64,
-                    None => 0,
-                };
-                fresh.extend(keys.get(i).map(|key| (*key, result.clone())));
-                if let Some(slot) = results.get_mut(i) {
-                    *slot = Some(result);
-                }
-            }
-            if let Some(tip) = chained.last().and_then(|i| keys.get(*i)) {
-                self.memo.put_tip(*tip, runner.into_memories(), self.now.mono);
-            }
         }
-        let prose: Vec<usize> = (0..keys.len())
-            .filter(|i| results.get(*i).is_some_and(Option::is_none))
-            .filter(|i| transcript.segments().get(*i).is_some_and(|s| steps::wants_prose(self.steps, s.kind)))
-            .collect();
-        if !prose.is_empty() {
-            let mut runner = steps::Runner::new(self.steps, cx, &epoch.pins);
-            for i in prose {
-                let result = Arc::new(runner.work(&mut transcript, i));
-                fresh.extend(keys.get(i).map(|key| (*key, result.clone())));
-                if let Some(slot) = results.get_mut(i) {
-                    *slot = Some(result);
+        let mut floor = Floor::new(if here.goes_on { self.market(here.request).minimum() } else { 0 });
+        let (first_new, last_new) = (new.first().copied(), new.last().copied());
+        let mut prose = None;
+        for (i, key) in keys.iter().enumerate() {
+            let Some(kind) = transcript.segments().get(i).map(|segment| segment.kind) else { continue };
+            let wanted = steps::wants_prose(self.steps, kind);
+            // What prose becomes depends on its place as long as the prompt is too short, and its key does not tell.
+            let by_place = wanted && floor.is_open();
+            let result = match results.get(i) {
+                _ if is_chained(kind) && first_new.is_some_and(|first| first <= i) => {
+                    memo.misses += 1;
+                    let result = runner.work(&mut transcript, i, &floor);
+                    // Nobody will look back at the last text of a call that nobody remembers.
+                    let settle = !self.memo.is_off() || Some(i) != last_new;
+                    receipt.engine_bytes += match transcript.segments().get(i) {
+                        Some(_) if settle => runner.settle(transcript.segments(), i),
+                        Some(last) => last.raw().len() as u64,
+                        None => 0,
+                    };
+                    result
                 }
-            }
-        }
-        let mut all = Vec::with_capacity(keys.len());
-        for ((slot, segment), key) in results.into_iter().zip(transcript.segments()).zip(keys.iter()) {
-            let is_new = slot.is_none();
-            let result = slot.unwrap_or_else(|| Arc::new(steps::counted(segment, self.tokenizer)));
-            if is_new {
+                Some(Some(result)) if !by_place => {
+                    floor.pass(result.tokens_after);
+                    continue;
+                }
+                _ if wanted => {
+                    let prose = prose.get_or_insert_with(|| steps::Runner::new(self.steps, cx, &epoch.pins));
+                    prose.work(&mut transcript, i, &floor)
+                }
+                _ => match transcript.segments().get(i) {
+                    Some(segment) => steps::counted(segment, self.tokenizer),
+                    None => continue,
+                },
+            };
+            let result = Arc::new(result);
+            if !by_place {
                 fresh.push((*key, result.clone()));
             }
-            all.push(result);
+            floor.pass(result.tokens_after);
+            if let Some(slot) = results.get_mut(i) {
+                *slot = Some(result);
+            }
+        }
+        if !new.is_empty()
+            && let Some(tip) = chained.last().and_then(|i| keys.get(*i))
+        {
+            self.memo.put_tip(*tip, runner.into_memories(), self.now.mono);
         }
         self.memo.store(fresh, self.now.mono);
-        Form { epoch, transcript, results: all, memo }
+        let results = results.into_iter().flatten().collect();
+        Form { epoch, transcript, results, memo }
     }
 }

@@ -6,15 +6,15 @@ use sha2::{Digest, Sha256};
 use super::is_chained;
 use crate::memo::Key;
 
-/// Start of every key: tenant, plan, counter, wire, session (engines are told it), whether the model can fetch what
-/// is left out. Two tenants never share a key.
-pub(super) fn seed(request: &ChatRequest, fingerprint: &[u8; 32], continues: bool, reachable: bool) -> Key {
+/// Start of every key: tenant, plan, counter, wire, session (engines are told it), and what else is so of the whole
+/// call. Two tenants never share a key.
+pub(super) fn seed(request: &ChatRequest, fingerprint: &[u8; 32], so: &[bool]) -> Key {
     let mut hash = Sha256::new();
     field(&mut hash, request.principal().as_str().as_bytes());
     field(&mut hash, fingerprint);
     field(&mut hash, request.wire().id().as_bytes());
     field(&mut hash, request.session().map_or("", |s| s.as_str()).as_bytes());
-    hash.update([u8::from(continues), u8::from(reachable)]);
+    so.iter().for_each(|so| hash.update([u8::from(*so)]));
     hash.finalize().into()
 }
 
@@ -97,7 +97,7 @@ mod tests {
         let body = r#"{"messages":[{"role":"user","content":"hi"}]}"#;
         let request = ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap();
         let named = |name: &str| request.clone().with_session(SessionId::new(name));
-        let key = |request: &ChatRequest| seed(request, &[0; 32], false, false);
+        let key = |request: &ChatRequest| seed(request, &[0; 32], &[false]);
         assert_eq!(key(&named("a")), key(&named("a")));
         assert_ne!(key(&named("a")), key(&named("b")));
         assert_ne!(key(&named("a")), key(&request));

@@ -31,6 +31,8 @@ pub(super) struct Here<'a, 'd> {
     pub(super) keys: &'a [Key],
     pub(super) fingerprint: &'a Key,
     pub(super) cx: &'a EngineContext<'a>,
+    /// Whether another request that starts like this one is to be expected.
+    pub(super) goes_on: bool,
 }
 
 impl Here<'_, '_> {

@@ -12,6 +12,7 @@ use omniroute_core::{
 
 use super::epoch::Pin;
 use super::fit::BUDGET;
+use super::floor::{self, Floor};
 use super::is_chained;
 use super::keys::sha256_hex;
 use crate::memo::{Memories, Slot};
@@ -49,7 +50,12 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs all steps on segment `index` and records in the transcript what is sent.
-    pub(super) fn work(&mut self, transcript: &mut Transcript<'_>, index: usize) -> SegmentResult {
+    pub(super) fn work(
+        &mut self,
+        transcript: &mut Transcript<'_>,
+        index: usize,
+        floor: &Floor,
+    ) -> SegmentResult {
         let segments = transcript.segments();
         // Prose is worked on without a look at its neighbours.
         let first = segments.get(index).map_or(0, |s| if is_chained(s.kind) { 0 } else { index });
@@ -119,6 +125,10 @@ impl<'a> Runner<'a> {
             // Judged for each text: what the whole body weighs changes from turn to turn.
             if literal.len() >= segment.raw().len() + 2 {
                 take_back(&mut out, "would_inflate");
+                return out;
+            }
+            if floor.refuses(out.tokens_before, tokens) {
+                take_back(&mut out, floor::REASON);
                 return out;
             }
             log.exact_literal = segment.rewrites_exactly();
