@@ -36,7 +36,9 @@ pub use auto::factors::{FACTORS, FactorInfo};
 pub use auto::weights::{Weights, mode};
 pub use auto_name::{AutoName, Filter, Price, auto_name, auto_names};
 pub use classify::{Clues, Points, Steady, classify, points};
-pub use combo::{Combo, ComboConfig, Combos, Execution, Handover, ReplyRules, StepConfig, StrictStream};
+pub use combo::{
+    Bridge, Combo, ComboConfig, Combos, Execution, Handover, MediaRules, ReplyRules, StepConfig, StrictStream,
+};
 pub use directory::{Connection, Directory, Listed};
 pub use error::{ConfigCode, ConfigError};
 pub use expand::{auto_pool, combo_pool, model_pool};
@@ -45,7 +47,7 @@ pub use fitness::Fitness;
 pub use last_good::LastGood;
 pub use options::{OptionMap, OptionReader, OptionValue};
 pub use planner::{Ask, Decision, Planner, Work};
-pub use receipt::{AttemptReceipt, Receipt, Role, RouteReceipt, Tokens};
+pub use receipt::{AttemptReceipt, Bridged, Receipt, Role, RouteReceipt, Tokens};
 pub use registry::{RESERVED, STRATEGIES, StrategyEntry, strategy};
 pub use resolve::{Mapping, Resolved, Route, Rule, resolve};
 pub use router::{

@@ -53,8 +53,23 @@ pub struct RouteReceipt {
     /// Tokens before and after compression, if there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressed: Option<(u64, u64)>,
+    /// Media that were put into words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bridged: Vec<Bridged>,
     /// What else is to be known, as codes.
     pub notes: Vec<&'static str>,
+}
+
+/// Media of one kind that were put into words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Bridged {
+    /// `image`, `audio` or `video`.
+    pub kind: &'static str,
+    /// How many.
+    pub parts: u32,
+    /// Who described them, as the route names it.
+    pub model: String,
 }
 
 /// Tokens as providers count them.
@@ -85,6 +100,8 @@ pub enum Role {
     Stage,
     /// What the session's next account will be told.
     Summary,
+    /// Media in words, for a target that cannot take it.
+    Describe,
 }
 
 /// One attempt. Times are milliseconds since the request came.
@@ -158,6 +175,7 @@ impl Receipt {
             tokens: Tokens::default(),
             micro_usd: 0,
             compressed: None,
+            bridged: Vec::new(),
             notes: Vec::new(),
         };
         Receipt(Arc::new(Mutex::new(Open { receipt, plan: None })))

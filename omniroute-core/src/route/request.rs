@@ -71,6 +71,12 @@ impl Needs {
         Needs(self.0 | need.bit())
     }
 
+    /// The set with one less.
+    #[must_use]
+    pub const fn without(self, need: Need) -> Needs {
+        Needs(self.0 & !need.bit())
+    }
+
     /// Whether `need` is in the set.
     pub const fn has(self, need: Need) -> bool {
         self.0 & need.bit() != 0

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ReplyRules;
+use super::{MediaRules, ReplyRules};
 use crate::attempts::ErrorMode;
 use crate::options::OptionReader;
 
@@ -50,6 +50,8 @@ pub struct Execution {
     pub strict_stream: StrictStream,
     /// What an answer has to look like; none: any answer will do.
     pub rules: Option<Arc<ReplyRules>>,
+    /// What is done with media that targets cannot take.
+    pub media: MediaRules,
 }
 
 impl Default for Execution {
@@ -91,6 +93,7 @@ impl Execution {
             strict_stream: [StrictStream::No, StrictStream::Start, StrictStream::Full]
                 [reader.flag_or_word("strict_stream", &["full"])],
             rules: ReplyRules::read(reader),
+            media: MediaRules::read(reader),
         }
     }
 }

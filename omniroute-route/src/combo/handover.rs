@@ -36,16 +36,28 @@ impl Handover {
         combos: &Combos,
         directory: &dyn Directory,
     ) -> Option<ConfigError> {
-        let model = self.model.as_deref()?;
-        let path = format!("{path}.relay_model");
+        combos.helper(self.model.as_deref()?, &format!("{path}.relay_model"), "write a summary", directory)
+    }
+}
+
+impl Combos {
+    /// What is wrong with who is named for one answer beside the request: a model, a combo that makes an order, or an
+    /// `auto` name.
+    pub(crate) fn helper(
+        &self,
+        model: &str,
+        path: &str,
+        task: &str,
+        directory: &dyn Directory,
+    ) -> Option<ConfigError> {
         let wrong =
-            |code, why: &str| Some(ConfigError::new(code, &path, format!("{path} is {model:?}, {why}")));
-        if let Some(combo) = combos.get(model) {
+            |code, why: &str| Some(ConfigError::new(code, path, format!("{path} is {model:?}, {why}")));
+        if let Some(combo) = self.get(model) {
             let one = !matches!(combo.entry.id, "fusion" | "pipeline" | "context-relay");
             return if one {
                 None
             } else {
-                wrong(ConfigCode::BadValue, "a combo that cannot write a summary")
+                wrong(ConfigCode::BadValue, &format!("a combo that cannot {task}"))
             };
         }
         match auto_name(model) {

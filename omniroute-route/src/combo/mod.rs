@@ -2,6 +2,7 @@
 
 mod execution;
 mod handover;
+mod media;
 mod rules;
 mod step;
 
@@ -16,6 +17,7 @@ use crate::options::{OptionMap, OptionReader, OptionValue};
 use crate::registry::{StrategyEntry, strategy};
 pub use execution::{Execution, StrictStream};
 pub use handover::Handover;
+pub use media::{Bridge, MediaRules};
 pub use rules::ReplyRules;
 pub use step::StepConfig;
 pub(crate) use step::split;
@@ -104,6 +106,10 @@ impl Combos {
             let wrong =
                 |handover: &Handover| handover.check(&format!("combo.{}", combo.name), &combos, directory);
             errors.extend(combo.handover.as_ref().and_then(wrong));
+            let describer = combo.execution.media.describer.as_deref();
+            let path = format!("combo.{}.describer", combo.name);
+            let wrong = |model: &str| combos.helper(model, &path, "describe", directory);
+            errors.extend(describer.and_then(wrong));
         }
         combos.orders(&mut errors);
         if errors.is_empty() {

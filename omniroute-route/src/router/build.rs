@@ -173,6 +173,9 @@ impl RouterBuilder {
                 ConfigError::new(ConfigCode::BadValue, path, message)
             })
             .collect();
+        let describer = self.execution.media.describer.as_deref();
+        let wrong = |model: &str| combos.helper(model, "execution.describer", "describe", &*directory);
+        let idle: Vec<ConfigError> = idle.into_iter().chain(describer.and_then(wrong)).collect();
         if !idle.is_empty() {
             return Err(BuildError(idle));
         }
@@ -220,6 +223,7 @@ impl RouterBuilder {
             quotas: Quotas::default(),
             windows: Windows::default(),
             memory: Memory::default(),
+            descriptions: super::bridge::Descriptions::default(),
             number: AtomicU64::new(0),
         };
         Ok(Router { inner: Arc::new(inner) })

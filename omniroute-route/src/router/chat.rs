@@ -12,10 +12,11 @@ use omniroute_core::{ChatRequest, Moment};
 use omniroute_resilience::Budget;
 
 use super::attempt::{Answer, AnswerBody};
+use super::bridge::has_media;
 use super::error::ChatError;
 use super::job::{Errand, Job};
 use super::look::{Seen, look, look_again};
-use super::relay::{Relaying, account};
+use super::relay::{Origin, Relaying, account};
 use super::slot::{Desk, Slot};
 use super::{ChatOptions, ChatReply, Inner, ReplyBody, Router};
 use crate::attempts::Ending;
@@ -55,8 +56,8 @@ impl Known {
         Ask { request: &self.facts, session: self.session.as_ref(), options, now, seed }
     }
 
-    /// The request has become shorter. What it is about has not changed.
-    fn shorter(&mut self, request: &ChatRequest) -> Result<(), Box<ChatError>> {
+    /// The request has become another one. What it is about has not changed.
+    fn changed(&mut self, request: &ChatRequest) -> Result<(), Box<ChatError>> {
         let facts = look_again(request).map_err(|error| ChatError::of_wire(&error))?;
         let RequestFacts { class, tags, connection, .. } = mem::replace(&mut self.facts, facts);
         (self.facts.class, self.facts.tags, self.facts.connection) = (class, tags, connection);
@@ -114,6 +115,24 @@ impl Inner {
             history: self.history(&request),
             last: known.session.as_ref().and_then(|session| session.last.as_ref()).map(account),
         });
+        let deadline = slot.execution.deadline.map(|time| began.mono.after(time));
+        if has_media(known.facts.needs) {
+            let origin = Origin {
+                inner: Arc::clone(self),
+                receipt: receipt.clone(),
+                request: name.clone(),
+                consumer: known.facts.consumer.clone(),
+                lease: options.lease,
+                ids: seed,
+                began,
+                deadline,
+            };
+            let bridged = self.bridged(&request, &slot, known.ask(&route, began, seed), &origin);
+            if let Some(described) = Box::pin(bridged).await.map_err(told)? {
+                request = described;
+                known.changed(&request).map_err(told)?;
+            }
+        }
         if let Some(compressor) = self.compressor.clone() {
             // A request that nobody can serve, however short, is not worth compressing.
             match self.refused(&slot, known.ask(&route, began, seed)) {
@@ -123,7 +142,7 @@ impl Inner {
             let before = request.doc().bytes().clone();
             request = self.compress(request, compressor, options.profile.clone(), began, &receipt).await;
             if *request.doc().bytes() != before {
-                known.shorter(&request).map_err(told)?;
+                known.changed(&request).map_err(told)?;
             }
         }
         receipt.with(|receipt| receipt.class = known.facts.class);
@@ -135,7 +154,7 @@ impl Inner {
             && let Some(shorter) = self.squeezed(&request, profile, began, &receipt).await
         {
             request = shorter;
-            known.shorter(&request).map_err(told)?;
+            known.changed(&request).map_err(told)?;
             decided = self.plan(&slot, known.ask(&route, self.env.clock.now(), seed), Turn::Real);
         }
         let Decided { decision, resting } = decided.map_err(|error| told(ChatError::of_route(&error)))?;
@@ -160,7 +179,7 @@ impl Inner {
             headers: options.headers.clone(),
             ids: seed,
             began,
-            deadline: slot.execution.deadline.map(|time| began.mono.after(time)),
+            deadline,
             explored,
             relay,
             session_facts: known.session,
@@ -223,7 +242,10 @@ impl Inner {
         let slot = self.named(request).map_err(|error| ChatError::of_route(&error))?;
         let mut route = self.route_options(options);
         route.depth = usize::MAX;
-        let known = self.known(request, options, now, false)?;
+        let mut known = self.known(request, options, now, false)?;
+        for (_, need) in self.described(&slot, known.ask(&route, now, seed))? {
+            known.facts.needs = known.facts.needs.without(need);
+        }
         let mut desk = Desk::default();
         slot.fill(&mut desk, &self.resilience, &self.stats, &self.quotas, now);
         self.windows.fill(&slot.pool, &known.facts, now.wall, &mut desk.columns);
@@ -324,7 +346,7 @@ impl Inner {
     }
 
     /// Why nobody may be used, if nobody may; who would be is not asked.
-    fn refused(&self, slot: &Slot, ask: Ask<'_>) -> Option<RouteError> {
+    pub(super) fn refused(&self, slot: &Slot, ask: Ask<'_>) -> Option<RouteError> {
         self.at_desk(slot, ask, |desk| {
             slot.planner.check(ask, &slot.pool, &desk.columns, &mut desk.work).err()
         })

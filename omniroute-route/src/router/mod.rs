@@ -2,6 +2,7 @@
 
 mod attempt;
 mod books;
+mod bridge;
 mod build;
 mod chat;
 mod error;
@@ -83,6 +84,7 @@ pub(crate) struct Inner {
     quotas: Quotas,
     windows: Windows,
     memory: Memory,
+    descriptions: bridge::Descriptions,
     number: AtomicU64,
 }
 

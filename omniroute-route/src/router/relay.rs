@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, Either, FutureExt, select};
 use memchr::memmem;
-use omniroute_core::route::{Plan, RouteOptions};
-use omniroute_core::{ChatRequest, Target};
-use omniroute_resilience::Budget;
+use omniroute_core::route::{Plan, RouteError, RouteOptions};
+use omniroute_core::{ChatRequest, Moment, Mono, Principal, Target};
+use omniroute_resilience::{Budget, LeaseClaim};
 
 use super::Inner;
 use super::attempt::{Answer, AnswerBody, within};
@@ -15,11 +15,12 @@ use super::chat::Turn;
 use super::handover::{Account, History, Note, marker, note, question, question_there, told};
 use super::job::{Errand, Job};
 use super::look::look;
+use super::slot::Slot;
 use super::stream::Side;
 use crate::attempts::Ending;
 use crate::combo::Handover;
 use crate::planner::Ask;
-use crate::receipt::Role;
+use crate::receipt::{Receipt, Role};
 
 /// Time for a summary.
 const TIME: Duration = Duration::from_secs(30);
@@ -47,6 +48,49 @@ impl Relaying {
 
 pub(super) fn account(target: &Target) -> Account {
     (target.provider.clone(), target.connection.clone())
+}
+
+/// The request for which something else is asked.
+#[derive(Debug)]
+pub(super) struct Origin {
+    pub(super) inner: Arc<Inner>,
+    pub(super) receipt: Receipt,
+    pub(super) request: Arc<str>,
+    pub(super) consumer: Principal,
+    pub(super) lease: Option<LeaseClaim>,
+    pub(super) ids: u64,
+    pub(super) began: Moment,
+    pub(super) deadline: Option<Mono>,
+}
+
+impl Origin {
+    /// A request beside this one, in the same receipt, in the same time and at the same consumer's cost.
+    pub(super) fn aside(&self, asked: &ChatRequest, slot: Arc<Slot>, what: &str) -> Option<Job> {
+        let mut facts = look(asked).ok()?.facts;
+        facts.consumer = self.consumer.clone();
+        let mut options = RouteOptions::default();
+        options.explore = false;
+        Some(Job {
+            inner: Arc::clone(&self.inner),
+            slot,
+            receipt: self.receipt.clone(),
+            request: format!("{}-{what}", self.request).into(),
+            facts,
+            options,
+            lease: self.lease,
+            session: None,
+            client: asked.wire(),
+            tool_tail: false,
+            headers: http::HeaderMap::new(),
+            ids: self.ids ^ 1,
+            began: self.began,
+            deadline: self.deadline,
+            explored: None,
+            relay: None,
+            session_facts: None,
+            more: false,
+        })
+    }
 }
 
 impl Job {
@@ -111,12 +155,12 @@ impl Job {
         let inner = Arc::clone(&self.inner);
         let receipt = self.receipt.clone();
         let writer = if there {
-            self.aside(&asked, self.slot.clone()).map(|job| (job, vec![first]))
+            self.origin().aside(&asked, self.slot.clone(), "summary").map(|job| (job, vec![first]))
         } else {
             let name = relay.settings.model.clone().unwrap_or_else(|| CHEAP.into());
             inner.slot(&name).ok().and_then(|slot| {
-                let job = self.aside(&asked, slot)?;
-                let picks = job.picks(now)?;
+                let job = self.origin().aside(&asked, slot, "summary")?;
+                let picks = job.picks(now).ok()?;
                 Some((job, picks))
             })
         };
@@ -144,42 +188,27 @@ impl Job {
         Some(write.boxed())
     }
 
-    /// A request beside this one, in the same receipt and at the same consumer's cost.
-    fn aside(&self, asked: &ChatRequest, slot: Arc<super::slot::Slot>) -> Option<Job> {
-        let mut facts = look(asked).ok()?.facts;
-        facts.consumer = self.facts.consumer.clone();
-        let mut options = RouteOptions::default();
-        options.explore = false;
-        Some(Job {
+    fn origin(&self) -> Origin {
+        Origin {
             inner: Arc::clone(&self.inner),
-            slot,
             receipt: self.receipt.clone(),
-            request: format!("{}-summary", self.request).into(),
-            facts,
-            options,
+            request: self.request.clone(),
+            consumer: self.facts.consumer.clone(),
             lease: self.lease,
-            session: None,
-            client: asked.wire(),
-            tool_tail: false,
-            headers: http::HeaderMap::new(),
-            ids: self.ids ^ 1,
+            ids: self.ids,
             began: self.began,
             deadline: self.deadline,
-            explored: None,
-            relay: None,
-            session_facts: None,
-            more: false,
-        })
+        }
     }
 
-    /// Who may write it, in order.
-    fn picks(&self, now: omniroute_core::Moment) -> Option<Vec<u32>> {
+    /// Who may do it, in order.
+    pub(super) fn picks(&self, now: Moment) -> Result<Vec<u32>, RouteError> {
         let ask = Ask { request: &self.facts, session: None, options: &self.options, now, seed: self.ids };
-        let decision = self.inner.plan(&self.slot, ask, Turn::Real).ok()?.decision;
-        match decision.plan {
-            Plan::Sequence(sequence) => Some(sequence.picks.iter().map(|pick| pick.candidate).collect()),
-            _ => None,
-        }
+        let decision = self.inner.plan(&self.slot, ask, Turn::Real)?.decision;
+        Ok(match decision.plan {
+            Plan::Sequence(sequence) => sequence.picks.iter().map(|pick| pick.candidate).collect(),
+            _ => Vec::new(),
+        })
     }
 
     /// Does both; the answer waits a little for the other at most, a stream takes it along.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod bridge;
 mod executors;
 mod fair;
 mod many;

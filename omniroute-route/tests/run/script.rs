@@ -274,6 +274,7 @@ pub fn unavailable() -> Step {
     Step::Fail(http(FailureKind::Unavailable, Scope::Provider, 503))
 }
 
+#[derive(Debug)]
 pub struct World {
     pub clock: VirtualClock,
     pub router: Router,
@@ -285,6 +286,7 @@ pub struct Plan {
     builder: RouterBuilder,
     providers: Vec<(String, Arc<Scripted>)>,
     steps: Vec<StepConfig>,
+    seeing: Vec<&'static str>,
     strategy: &'static str,
     options: OptionMap,
 }
@@ -300,6 +302,7 @@ pub fn world() -> Plan {
         builder: Router::builder(env).seed(7),
         providers: Vec::new(),
         steps: Vec::new(),
+        seeing: Vec::new(),
         strategy: "priority",
         options: OptionMap::new(),
     }
@@ -331,11 +334,19 @@ impl Plan {
             open: Arc::default(),
         });
         if !self.providers.iter().any(|(known, _)| known.starts_with(&format!("{provider}/"))) {
-            self.builder = self.builder.model(provider, "m", model(window));
+            let mut fact = model(window);
+            fact.capabilities.set(Capability::ImageInput, self.seeing.contains(&provider).then_some(true));
+            self.builder = self.builder.model(provider, "m", fact);
             self.steps.push(StepConfig::model(&format!("{provider}/m")));
         }
         self.builder = self.builder.connection(Connection::new(provider, connection), scripted.clone());
         self.providers.push((name.to_owned(), scripted));
+        self
+    }
+
+    /// The model of this provider takes pictures, once it is there.
+    pub fn seeing(mut self, provider: &'static str) -> Plan {
+        self.seeing.push(provider);
         self
     }
 
@@ -374,8 +385,17 @@ impl Plan {
         self
     }
 
+    pub fn without(mut self, key: &str) -> Plan {
+        self.options.remove(key);
+        self
+    }
+
     /// With a combo `daily` over all of it.
     pub fn build(self) -> World {
+        self.try_build().unwrap()
+    }
+
+    pub fn try_build(self) -> Result<World, BuildError> {
         let combo = ComboConfig {
             name: "daily".to_owned(),
             strategy: self.strategy.to_owned(),
@@ -383,8 +403,8 @@ impl Plan {
             steps: self.steps,
             ..ComboConfig::default()
         };
-        let router = self.builder.combo(combo).build().unwrap();
-        World { clock: self.clock, router, providers: self.providers }
+        let router = self.builder.combo(combo).build()?;
+        Ok(World { clock: self.clock, router, providers: self.providers })
     }
 }
 
