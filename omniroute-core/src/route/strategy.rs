@@ -66,6 +66,11 @@ pub trait RoutingStrategy: Send + Sync + fmt::Debug + 'static {
         StrategyTraits::default()
     }
 
+    /// What operators should know of it, in words; shown by health. By default nothing.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What it has learned, with a version; no text of requests. None: it does not learn.
     fn save(&self) -> Option<Vec<u8>> {
         None

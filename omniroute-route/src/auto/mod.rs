@@ -3,6 +3,7 @@
 pub(crate) mod factors;
 pub(crate) mod heal;
 pub(crate) mod learned;
+mod varied;
 pub(crate) mod weights;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -75,12 +76,13 @@ pub(crate) struct Auto {
     setup: Setup,
     heal: Mutex<Heal>,
     learned: Learned,
+    varied: varied::Varied,
 }
 
 impl Auto {
     pub(crate) fn new(setup: Setup) -> Self {
         let learned = Learned::new(setup.mode, setup.exploration);
-        Auto { setup, heal: Mutex::default(), learned }
+        Auto { setup, heal: Mutex::default(), learned, varied: varied::Varied::default() }
     }
 
     fn read(options: &mut OptionReader<'_>) -> Self {
@@ -155,7 +157,10 @@ impl RoutingStrategy for Auto {
         self.heal().providers(down, all);
         if self.setup.adaptive {
             self.learned.planned(candidates, plan);
-        } else if candidates.pool().offerings().len() >= SMALLEST_POOL
+            return;
+        }
+        self.varied.look(cx, candidates, &self.weights(cx));
+        if candidates.pool().offerings().len() >= SMALLEST_POOL
             && let Some(sequence) = plan.sequence()
         {
             let bad = sequence.picks.iter().filter(|pick| pick.score < FLOOR && pick.score > f32::MIN);
@@ -179,6 +184,13 @@ impl RoutingStrategy for Auto {
         if self.setup.adaptive {
             self.learned.feedback(feedback);
         }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let idle = if self.setup.adaptive { Vec::new() } else { self.varied.idle(&self.setup.weights) };
+        let told =
+            |name| format!("factor {name} has a weight and was the same for all candidates of 1000 plans");
+        idle.into_iter().map(told).collect()
     }
 
     fn traits(&self) -> StrategyTraits {

@@ -42,9 +42,12 @@ const ANSWER: u32 = 800;
 /// Descriptions that are asked for at a time.
 const AT_A_TIME: usize = 4;
 
+/// A description and its end.
+type Kept = (Arc<str>, Mono);
+
 /// Descriptions by what was described.
 #[derive(Debug)]
-pub(super) struct Descriptions(Mutex<Bounded<[u8; 32], (Arc<str>, Mono)>>);
+pub(super) struct Descriptions(Mutex<Bounded<[u8; 32], Kept>>);
 
 impl Default for Descriptions {
     fn default() -> Self {

@@ -169,6 +169,8 @@ pub struct RouterHealth {
     pub requests: u64,
     /// Routes that are ready.
     pub routes: usize,
+    /// What operators should know, with the name of the route in front.
+    pub notes: Vec<String>,
     /// How everybody stands.
     pub resilience: Health,
 }
@@ -209,7 +211,12 @@ impl Router {
     /// How everything stands.
     pub fn health(&self) -> RouterHealth {
         let slots = self.inner.slots();
+        let told = |(name, slot): (&Arc<str>, &Arc<Slot>)| {
+            let notes = slot.planner.strategy().notes();
+            notes.into_iter().map(|note| format!("{name}: {note}")).collect::<Vec<_>>()
+        };
         RouterHealth {
+            notes: slots.named.iter().flat_map(told).collect(),
             requests: self.inner.number.load(std::sync::atomic::Ordering::Relaxed),
             routes: slots.named.len(),
             resilience: self.inner.resilience.health(),

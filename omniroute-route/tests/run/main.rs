@@ -9,6 +9,7 @@ mod many;
 mod memory;
 mod nested;
 mod overflow;
+mod pitfalls;
 mod relay;
 mod rules;
 mod script;

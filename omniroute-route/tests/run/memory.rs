@@ -38,7 +38,13 @@ fn times_of_attempts_move_later_plans() {
 
 /// Says with every answer how much of an allowance is used.
 #[derive(Debug)]
-struct Limited(ProviderId, u32);
+pub(crate) struct Limited(ProviderId, u32);
+
+impl Limited {
+    pub(crate) fn new(provider: &str, used_ppm: u32) -> Limited {
+        Limited(ProviderId::new(provider), used_ppm)
+    }
+}
 
 #[async_trait::async_trait]
 impl Provider for Limited {
@@ -64,7 +70,7 @@ fn allowances_that_answers_tell_of_decide_the_next_plan() {
         .builder(|builder| {
             builder
                 .model("q", "m", model(100_000))
-                .connection(Connection::new("q", "1"), Arc::new(Limited(ProviderId::new("q"), 900_000)))
+                .connection(Connection::new("q", "1"), Arc::new(Limited::new("q", 900_000)))
         })
         .steps(|steps| steps.insert(0, StepConfig::model("q/m")))
         .build();

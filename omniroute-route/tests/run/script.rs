@@ -287,6 +287,7 @@ pub struct Plan {
     providers: Vec<(String, Arc<Scripted>)>,
     steps: Vec<StepConfig>,
     seeing: Vec<&'static str>,
+    prices: (u64, u64),
     strategy: &'static str,
     options: OptionMap,
 }
@@ -303,6 +304,7 @@ pub fn world() -> Plan {
         providers: Vec::new(),
         steps: Vec::new(),
         seeing: Vec::new(),
+        prices: (1_000_000, 2_000_000),
         strategy: "priority",
         options: OptionMap::new(),
     }
@@ -335,6 +337,7 @@ impl Plan {
         });
         if !self.providers.iter().any(|(known, _)| known.starts_with(&format!("{provider}/"))) {
             let mut fact = model(window);
+            (fact.input_price, fact.output_price) = (Some(self.prices.0), Some(self.prices.1));
             fact.capabilities.set(Capability::ImageInput, self.seeing.contains(&provider).then_some(true));
             self.builder = self.builder.model(provider, "m", fact);
             self.steps.push(StepConfig::model(&format!("{provider}/m")));
@@ -347,6 +350,12 @@ impl Plan {
     /// The model of this provider takes pictures, once it is there.
     pub fn seeing(mut self, provider: &'static str) -> Plan {
         self.seeing.push(provider);
+        self
+    }
+
+    /// What models that follow cost, in millionths of a US dollar for a million tokens.
+    pub fn costing(mut self, input: u64, output: u64) -> Plan {
+        self.prices = (input, output);
         self
     }
 
