@@ -11,6 +11,7 @@ mod keys;
 mod rewrite;
 mod session;
 mod steps;
+mod worked;
 
 pub(crate) use keys::sha256_hex;
 
@@ -126,13 +127,14 @@ impl Pipeline<'_> {
             }
         };
         let mut receipt = CompressReceipt::default();
-        let here = Here { request, keys: &keys, fingerprint: &fingerprint, cx: &cx, goes_on };
+        let worked = worked::Worked::new(rewriting || self.limit.is_some());
+        let here = Here { request, keys: &keys, fingerprint: &fingerprint, cx: &cx, goes_on, worked };
         let mut form = match &mut session {
             Some((.., record)) if rewriting => self.in_force(&here, transcript, record, &mut receipt)?,
             _ => self.form(&here, transcript, Epoch::default(), &mut receipt),
         };
         let delayed = self.delayed(&here, &form, &mut receipt);
-        self.put_delayed(&mut form, &delayed);
+        self.put_delayed(&here, &mut form, &delayed);
         let note = reach.note.as_ref().map_or(0, |note| u64::from(self.tokenizer.count(&note.text)));
         let form = self.fitted(&here, form, &delayed, note, &mut receipt)?;
         if let Some((key, before, record)) = &mut session {

@@ -57,6 +57,9 @@ pub struct EngineInfo {
     pub handles: bool,
     /// It works on older turns at rewrite points, see [`CompressionEngine::history`].
     pub history: bool,
+    /// It looks at the one text and the call that belongs to it, at nothing before and at no memory: its answer may be
+    /// used again for the same text in the same request.
+    pub alone: bool,
 }
 
 impl EngineInfo {
@@ -75,6 +78,7 @@ impl EngineInfo {
             retrieval: false,
             handles: false,
             history: false,
+            alone: false,
         }
     }
 
@@ -131,6 +135,13 @@ impl EngineInfo {
     #[must_use]
     pub const fn rewrites_history(mut self) -> Self {
         self.history = true;
+        self
+    }
+
+    /// Says that the engine looks at nothing but the one text and its call.
+    #[must_use]
+    pub const fn alone(mut self) -> Self {
+        self.alone = true;
         self
     }
 

@@ -28,6 +28,10 @@ const CONTROL_REQUESTS: usize = 12;
 const MAX_MISSES: usize = 60;
 
 fn main() {
+    if std::env::args().any(|word| word == "--times") {
+        processor::report();
+        return;
+    }
     let plans: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let plans = if plans.is_empty() { vec!["safe".to_owned(), "rtk".into(), "lite".into()] } else { plans };
     let sessions = common::all();

@@ -18,7 +18,8 @@ const INFO: EngineInfo = EngineInfo::new("rtk", Loss::Lossy)
     .summary("command output: the grammar of each tool decides what stays, what is counted, what is rendered shorter")
     .priority(10)
     .min_bytes(200)
-    .own_gates();
+    .own_gates()
+    .alone();
 
 const FIELDS: &[ConfigField] = &[
     ConfigField::choice(

@@ -66,10 +66,11 @@ impl Pipeline<'_> {
     }
 
     /// Puts the new forms in place.
-    pub(super) fn put_delayed(&self, form: &mut Form<'_>, pins: &BTreeMap<usize, Pin>) {
+    pub(super) fn put_delayed(&self, here: &Here<'_, '_>, form: &mut Form<'_>, pins: &BTreeMap<usize, Pin>) {
         for (index, pin) in pins {
             let segment = form.transcript.segments().get(*index);
-            let result = segment.and_then(|segment| pinned(self.steps, self.tokenizer, segment, pin));
+            let result = segment
+                .and_then(|segment| pinned(self.steps, self.tokenizer, segment, pin, (&here.worked, *index)));
             if let (Some(result), Some(slot)) = (result, form.results.get_mut(*index)) {
                 *slot = Arc::new(result);
             }

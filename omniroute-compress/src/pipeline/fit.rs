@@ -59,7 +59,7 @@ impl Pipeline<'_> {
             epoch.pins = form.epoch.pins.clone();
             epoch.pins.extend(cuts);
             let mut next = self.form_anew(here, epoch, receipt)?;
-            self.put_delayed(&mut next, delayed);
+            self.put_delayed(here, &mut next, delayed);
             if next.tokens() >= form.tokens() {
                 break;
             }

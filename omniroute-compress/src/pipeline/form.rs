@@ -68,7 +68,7 @@ impl Pipeline<'_> {
             }
         }
         let chain_keys: Vec<Key> = old.iter().filter_map(|i| keys.get(*i).copied()).collect();
-        let mut runner = steps::Runner::new(self.steps, cx, &epoch.pins);
+        let mut runner = steps::Runner::new(self.steps, cx, &epoch.pins, &here.worked);
         if !new.is_empty() {
             let settled = runner.restore(self.memo.take_tip(&chain_keys, self.now.mono));
             for &i in old.get(settled..).unwrap_or(&[]) {
@@ -101,11 +101,12 @@ impl Pipeline<'_> {
                     continue;
                 }
                 _ if wanted => {
-                    let prose = prose.get_or_insert_with(|| steps::Runner::new(self.steps, cx, &epoch.pins));
+                    let prose = prose
+                        .get_or_insert_with(|| steps::Runner::new(self.steps, cx, &epoch.pins, &here.worked));
                     prose.work(&mut transcript, i, &floor)
                 }
                 _ => match transcript.segments().get(i) {
-                    Some(segment) => steps::counted(segment, self.tokenizer),
+                    Some(segment) => steps::counted(segment, self.tokenizer, (&here.worked, i)),
                     None => continue,
                 },
             };

@@ -13,6 +13,7 @@ use omniroute_core::{
 use super::epoch::{Epoch, Pin};
 use super::form::{Form, sum};
 use super::session::SessionRecord;
+use super::worked::Worked;
 use super::{Pipeline, is_chained, keys};
 use crate::cost::CacheKind;
 use crate::memo::Key;
@@ -33,6 +34,7 @@ pub(super) struct Here<'a, 'd> {
     pub(super) cx: &'a EngineContext<'a>,
     /// Whether another request that starts like this one is to be expected.
     pub(super) goes_on: bool,
+    pub(super) worked: Worked,
 }
 
 impl Here<'_, '_> {
@@ -281,6 +283,16 @@ impl Pipeline<'_> {
                 found.into_iter().filter(|(index, _)| !current.epoch.pins.contains_key(index)).collect();
             let Some((&first, _)) = fresh.first_key_value() else { continue };
             let texts = fresh.len();
+            // Far from paying by what the new forms alone save: what becomes of the other texts need not be known.
+            let gone = |(index, pin): (&usize, &Pin)| {
+                let before = current.results.get(*index).map_or(0, |result| result.tokens_after);
+                u64::from(before.saturating_sub(self.tokenizer.count(&pin.text)))
+            };
+            let gone: u64 = fresh.iter().map(gone).sum();
+            let behind = sum(current.results.get(first..view).unwrap_or_default()).saturating_sub(gone);
+            if view != count && !market.pays(gone * 2, behind / 2, TURNS) {
+                continue;
+            }
             let mut epoch = self.blank(here, current.transcript.segments(), view);
             epoch.passed = current.epoch.passed;
             epoch.pins = current.epoch.pins.clone();

@@ -15,6 +15,7 @@ use super::fit::BUDGET;
 use super::floor::{self, Floor};
 use super::is_chained;
 use super::keys::sha256_hex;
+use super::worked::Worked;
 use crate::memo::{Memories, Slot};
 use crate::plan::Steps;
 use crate::result::{SegmentResult, Sent, StepOutcome};
@@ -25,13 +26,19 @@ pub(super) struct Runner<'a> {
     steps: &'a Steps,
     cx: &'a EngineContext<'a>,
     pins: &'a BTreeMap<usize, Pin>,
+    worked: &'a Worked,
     memories: Memories,
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(steps: &'a Steps, cx: &'a EngineContext<'a>, pins: &'a BTreeMap<usize, Pin>) -> Self {
+    pub(super) fn new(
+        steps: &'a Steps,
+        cx: &'a EngineContext<'a>,
+        pins: &'a BTreeMap<usize, Pin>,
+        worked: &'a Worked,
+    ) -> Self {
         let slot = |e: &Arc<dyn CompressionEngine>| e.memory().map_or(Slot::Unused, Slot::Live);
-        Runner { steps, cx, pins, memories: steps.engines.iter().map(slot).collect() }
+        Runner { steps, cx, pins, worked, memories: steps.engines.iter().map(slot).collect() }
     }
 
     /// Takes over the memories of an earlier call; returns how many chained texts they cover.
@@ -61,12 +68,14 @@ impl<'a> Runner<'a> {
         let first = segments.get(index).map_or(0, |s| if is_chained(s.kind) { 0 } else { index });
         let Some(upto) = segments.get(first..=index) else { return SegmentResult::default() };
         let Some(segment) = upto.last() else { return SegmentResult::default() };
-        let mut out = counted(segment, self.cx.tokenizer);
+        let mut out = counted(segment, self.cx.tokenizer, (self.worked, index));
         if segment.kind != SegmentKind::ToolResult && !wants_prose(self.steps, segment.kind) {
             return out;
         }
-        if let Some(result) =
-            self.pins.get(&index).and_then(|pin| pinned(self.steps, self.cx.tokenizer, segment, pin))
+        if let Some(result) = self
+            .pins
+            .get(&index)
+            .and_then(|pin| pinned(self.steps, self.cx.tokenizer, segment, pin, (self.worked, index)))
         {
             if let Some((sent, segment)) = result.sent.as_ref().zip(transcript.segments_mut().get_mut(index))
             {
@@ -98,9 +107,17 @@ impl<'a> Runner<'a> {
                 continue;
             }
             outcome.seen = true;
-            let answer = match blocked {
-                Some(reason) => Err(reason),
-                None => self.step(engine.as_ref(), position, upto, &text, tokens, &mut out.notes),
+            let again = engine.info().alone && edited_by.is_empty() && blocked.is_none();
+            let answer = match (blocked, again.then(|| self.worked.find(index, position)).flatten()) {
+                (Some(reason), _) => Err(reason),
+                (None, Some(answer)) => answer,
+                (None, None) => {
+                    let answer = self.step(engine.as_ref(), position, upto, &text, tokens, &mut out.notes);
+                    if again {
+                        self.worked.keep(index, position, &answer);
+                    }
+                    answer
+                }
             };
             match answer {
                 Err(reason) => outcome.reason = Some(reason),
@@ -223,6 +240,7 @@ pub(super) fn pinned(
     tokenizer: &dyn Tokenizer,
     segment: &Segment<'_>,
     pin: &Pin,
+    place: (&Worked, usize),
 ) -> Option<SegmentResult> {
     let count = steps.engines.len();
     // Cuts stand behind the engines.
@@ -237,7 +255,7 @@ pub(super) fn pinned(
     if segment.frozen.is_some() || literal.len() >= segment.raw().len() + 2 {
         return None;
     }
-    let mut out = counted(segment, tokenizer);
+    let mut out = counted(segment, tokenizer, place);
     let before = out.tokens_before;
     out.tokens_after = tokenizer.count(&pin.text);
     let mut tokens = before;
@@ -285,7 +303,11 @@ fn take_back(result: &mut SegmentResult, reason: &'static str) {
 }
 
 /// A result that changes nothing.
-pub(super) fn counted(segment: &Segment<'_>, tokenizer: &dyn Tokenizer) -> SegmentResult {
-    let tokens = tokenizer.count(segment.original());
+pub(super) fn counted(
+    segment: &Segment<'_>,
+    tokenizer: &dyn Tokenizer,
+    (worked, index): (&Worked, usize),
+) -> SegmentResult {
+    let tokens = worked.count(index, || tokenizer.count(segment.original()));
     SegmentResult { tokens_before: tokens, tokens_after: tokens, ..SegmentResult::default() }
 }

@@ -34,7 +34,8 @@ const INFO: EngineInfo = EngineInfo::new("ionizer", Loss::Recoverable)
     .summary("long lists of records: telling rows and exact facts stay, the rest can be fetched")
     .priority(3)
     .min_bytes(4096)
-    .needs_retrieval();
+    .needs_retrieval()
+    .alone();
 
 const FIELDS: &[ConfigField] = &[
     ConfigField::int("threshold", 200, (20, 100_000), "shorter lists are left alone, in rows"),

@@ -15,7 +15,8 @@ use crate::shell::class::{self, ResultClass};
 const INFO: EngineInfo = EngineInfo::new("rows", Loss::Lossless)
     .summary("lists of JSON objects become tables that name each key once")
     .priority(15)
-    .min_bytes(512);
+    .min_bytes(512)
+    .alone();
 
 const FIELDS: &[ConfigField] = &[
     ConfigField::int("min_rows", 8, (2, 1_000_000), "fewer rows are no table"),
