@@ -1,5 +1,7 @@
 //! What went wrong in other compressors, each by its number: the tests that are nowhere else, and a list of the places of all.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests stop like tests")]
+
 use omniroute_compress::{CallOptions, Compress, ToolOutput, compress};
 use omniroute_core::wire::{self, Wire};
 use omniroute_core::{ChatRequest, Estimator, Moment, Tokenizer, Transcript};
@@ -75,7 +77,7 @@ fn p13_no_cut_that_is_not_asked_for_and_none_that_is_not_counted() {
         assert!(strange.iter().all(|line| line.contains("omitted") || line.contains("lines")), "{strange:?}");
     }
     assert!(cut > 0);
-    assert_eq!(u64::from(out.receipt.dropped.lines), missing as u64, "what has gone is counted");
+    assert_eq!(out.receipt.dropped.lines, missing as u64, "what has gone is counted");
 }
 
 /// Nothing stands in for protected text, so nothing can leak or collide.

@@ -1,5 +1,7 @@
 //! A prompt is not made so short that the provider's cache no longer keeps it: no session costs more than without us.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests stop like tests")]
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use omniroute_compress::cost::{Block, CachePolicy, Prices, Request, simulate};
