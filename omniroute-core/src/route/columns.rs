@@ -252,6 +252,7 @@ impl Columns {
     }
 
     /// Milliseconds until a window starts anew: zero if it has, none if unknown.
+    #[inline]
     pub fn until_reset(&self, window: Window, index: usize, now: UnixMs) -> Option<i64> {
         let at = self.resets_at[window as usize][index];
         (at != NEVER).then(|| at.0.saturating_sub(now.0).max(0))

@@ -54,13 +54,22 @@ pub(crate) struct Norms {
     p95: f32,
     sd: f32,
     winner: Option<u32>,
+    /// Whether times of resets are worth a look: without a weight they move nothing.
+    resets: bool,
 }
 
 impl Norms {
     /// One pass over the candidates.
     pub(crate) fn new(cx: &RouteContext<'_>, candidates: &Candidates<'_>, weights: &Weights) -> Norms {
         let columns = candidates.columns();
-        let mut norms = Norms { cost: 0.001, usual_cost: 1.0, p95: 1.0, sd: 0.001, winner: None };
+        let mut norms = Norms {
+            cost: 0.001,
+            usual_cost: 1.0,
+            p95: 1.0,
+            sd: 0.001,
+            winner: None,
+            resets: weights.values()[13] > 0.0,
+        };
         let mut floats = cx.scratch.floats.borrow_mut();
         let costs = &mut floats[0];
         costs.clear();
@@ -93,6 +102,7 @@ impl Norms {
     }
 
     /// The values of one candidate, each from 0 to 1.
+    #[inline]
     pub(crate) fn values(
         &self,
         cx: &RouteContext<'_>,
@@ -121,10 +131,13 @@ impl Norms {
             sessions(entry.sign_in, columns.sessions[index]),
             room_at(cx.scratch, pool.provider_of()[index]),
             f32::from(u8::from(self.winner == u32::try_from(index).ok())),
-            [Window::Weekly, Window::Session, Window::Monthly]
-                .into_iter()
-                .find(|window| columns.until_reset(*window, index, cx.now.wall).is_some())
-                .map_or(0.5, |window| affinity(columns, index, window, cx.now.wall)),
+            match self.resets {
+                true => [Window::Weekly, Window::Session, Window::Monthly]
+                    .into_iter()
+                    .find(|window| columns.until_reset(*window, index, cx.now.wall).is_some())
+                    .map_or(0.5, |window| affinity(columns, index, window, cx.now.wall)),
+                false => 0.5,
+            },
             known(columns.quality[index], 0.5),
         ];
         for value in &mut values {

@@ -38,6 +38,7 @@ impl RoutingStrategy for Headroom {
 }
 
 /// What is left of the tightest window, 0..1; none if nothing is known of any.
+#[inline]
 pub(crate) fn left(columns: &Columns, index: usize) -> Option<f32> {
     let used = columns.used.iter().map(|used| used[index]).filter(|used| used.is_finite());
     let by_windows = used.reduce(f32::max).map(|used| 1.0 - used);

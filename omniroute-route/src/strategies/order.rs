@@ -156,11 +156,13 @@ pub(crate) fn finite(score: f32) -> f32 {
 }
 
 /// From 0 to 1; what is no number is 0.
+#[inline]
 pub(crate) fn clamp01(value: f32) -> f32 {
     if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) }
 }
 
 /// A known number, or the one for unknown.
+#[inline]
 pub(crate) fn known(value: f32, unknown: f32) -> f32 {
     if value.is_finite() { value } else { unknown }
 }
