@@ -22,7 +22,8 @@ pub(crate) fn wire_of_path(path: &str) -> Option<&'static str> {
 /// The exception of an error. The classes are written in Python; they are looked up when one is needed.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let made = py.import(intern!(py, "omniroute.errors")).and_then(|module| {
-        let arguments = (error.code(), error.class(), error.to_string(), error.mistakes().to_vec());
+        let facts = error.facts().and_then(|facts| serde_json::to_string(facts).ok());
+        let arguments = (error.code(), error.class(), error.to_string(), error.mistakes().to_vec(), facts);
         module.call_method1(intern!(py, "make"), arguments)
     });
     made.map_or_else(|broken| broken, PyErr::from_value)

@@ -6,6 +6,8 @@ mod engine;
 mod errors;
 mod host;
 mod input;
+mod router;
+mod strategy;
 
 /// What the Python files of the package are built on.
 #[pyo3::pymodule(gil_used = false)]
@@ -16,6 +18,8 @@ mod _native {
     use super::errors::{codes, wire_of_path};
     #[pymodule_export]
     use super::input::encode;
+    #[pymodule_export]
+    use super::router::{Call, Events, Reply, RouterCore, Work};
 
     /// Version of the package.
     #[pymodule_export]

@@ -6,6 +6,8 @@ mod engine;
 pub mod error;
 mod host;
 mod paths;
+#[cfg(feature = "router")]
+pub mod router;
 mod stats;
 #[cfg(feature = "tokens-exact")]
 mod tokens;

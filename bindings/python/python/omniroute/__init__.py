@@ -22,7 +22,19 @@ from .errors import (
     Timeout,
     Unavailable,
 )
+from .reply import (
+    Explanation,
+    ReasoningDelta,
+    Reply,
+    RouteReceipt,
+    Stop,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
 from .results import Compressed, CompressedText, Messages, Receipt
+from .router import Router, Stream
 from .transport import CompressTransport
 
 __all__ = [
@@ -36,16 +48,27 @@ __all__ = [
     "ConfigError",
     "ContextTooLong",
     "Error",
+    "Explanation",
     "Filtered",
     "Internal",
     "Messages",
     "NoCandidate",
     "QuotaExhausted",
     "RateLimited",
+    "ReasoningDelta",
     "Receipt",
+    "Reply",
     "RequestError",
+    "RouteReceipt",
+    "Router",
+    "Stop",
+    "Stream",
+    "TextDelta",
     "Timeout",
+    "ToolCall",
+    "ToolCallDelta",
     "Unavailable",
+    "Usage",
     "__version__",
     "acompress",
     "compress",
