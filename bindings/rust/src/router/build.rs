@@ -7,7 +7,7 @@ use omniroute_core::route::{AccountTier, Billing, RouteOptions};
 use omniroute_core::{Capability, Env, ModelFact, ModelFacts, Provider};
 use omniroute_providers::credentials::{CredentialError, CredentialSource, EnvKey, Fixed, Held};
 use omniroute_providers::{Availability, Catalog, HttpProvider, Medium, Status, Terms, WireId};
-use omniroute_route::{Connection, Execution, Router, RouterBuilder};
+use omniroute_route::{ComboConfig, Connection, Execution, OptionValue, Router, RouterBuilder};
 
 use super::config::{ConnectionLine, Key, ModelLine, ProviderLine, RouterConfig, Routing};
 use super::parts::Parts;
@@ -54,7 +54,7 @@ pub(super) fn router(config: &RouterConfig, parts: Parts, env: Env) -> Result<Ro
         let own = parts.strategies.iter().find(|strategy| strategy.id() == combo.strategy);
         builder = match own {
             Some(strategy) => builder.route(&combo.name, Arc::clone(strategy), combo.steps.clone()),
-            None => builder.combo(combo.clone()),
+            None => builder.combo(with_usual(combo.clone(), &config.routing)),
         };
     }
     for (from, to) in &config.aliases {
@@ -291,6 +291,24 @@ fn execution(routing: &Routing) -> Execution {
     out.target_timeout = time(routing.target_timeout, out.target_timeout);
     out.deadline = routing.deadline.map(Duration::from_secs_f64).or(out.deadline);
     out
+}
+
+/// A combo takes from the section `routing` what it does not say itself.
+fn with_usual(mut combo: ComboConfig, routing: &Routing) -> ComboConfig {
+    let usual = [
+        ("max_attempts", routing.max_attempts.map(f64::from)),
+        ("same_target_retries", routing.same_target_retries.map(f64::from)),
+        ("set_retries", routing.set_retries.map(f64::from)),
+        ("fallback_delay", routing.fallback_delay),
+        ("target_timeout", routing.target_timeout),
+        ("deadline", routing.deadline),
+    ];
+    for (key, value) in usual {
+        if let Some(value) = value {
+            combo.options.entry(key.to_owned()).or_insert(OptionValue::Number(value));
+        }
+    }
+    combo
 }
 
 fn options(routing: &Routing) -> RouteOptions {
