@@ -15,7 +15,7 @@ mod _native {
     #[pymodule_export]
     use super::engine::{Engine, Receipt};
     #[pymodule_export]
-    use super::errors::{codes, wire_of_path};
+    use super::errors::{codes, error_body, wire_of_path};
     #[pymodule_export]
     use super::input::encode;
     #[pymodule_export]

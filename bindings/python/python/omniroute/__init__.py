@@ -1,4 +1,4 @@
-"""Makes requests to language models shorter, in the process, without losing a fact or a cached prefix.
+"""Makes requests to language models shorter, and routes them, in the process, without losing a fact or a cached prefix.
 
 >>> import omniroute as om
 >>> om.compress(b'{"messages": [{"role": "user", "content": "hi"}]}').changed
@@ -22,6 +22,7 @@ from .errors import (
     Timeout,
     Unavailable,
 )
+from .inprocess import AsyncTransport, SyncTransport
 from .reply import (
     Explanation,
     ReasoningDelta,
@@ -39,6 +40,7 @@ from .transport import CompressTransport
 
 __all__ = [
     "EXACT_TOKENS",
+    "AsyncTransport",
     "AuthenticationError",
     "Cancelled",
     "CompressTransport",
@@ -63,6 +65,7 @@ __all__ = [
     "Router",
     "Stop",
     "Stream",
+    "SyncTransport",
     "TextDelta",
     "Timeout",
     "ToolCall",

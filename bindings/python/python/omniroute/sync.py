@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from typing import Any, TypeVar
 
-    from .reply import Reply
+    from .reply import Reply, RouteReceipt
     from .router import Event, Router, Stream
 
     T = TypeVar("T")
@@ -46,6 +46,12 @@ class SyncRouter:
         """The bytes of ``router.stream(...).raw()``."""
         stream = self._router.stream(body, **options)
         return self._all(stream, stream.raw())
+
+    def open(self, body: "Any", **options: "Any") -> "SyncStream":
+        """A stream whose answer has begun."""
+        stream = self._router.stream(body, **options)
+        self._wait(stream.__aenter__())
+        return SyncStream(self, stream)
 
     def close(self) -> None:
         """Closes the router and ends the thread."""
@@ -107,6 +113,32 @@ class SyncRouter:
         loop = self._loop
         if loop is not None and self._process == os.getpid() and not loop.is_closed():
             loop.call_soon_threadsafe(loop.stop)
+
+
+class SyncStream:
+    """The bytes of a streamed answer that has begun. Read once."""
+
+    __slots__ = ("_face", "_stream")
+
+    def __init__(self, face: SyncRouter, stream: "Stream") -> None:
+        self._face = face
+        self._stream = stream
+
+    @property
+    def receipt(self) -> "RouteReceipt | None":
+        """Who was asked, why, what it took; complete at the end."""
+        return self._stream.receipt
+
+    def __iter__(self) -> "Iterator[bytes]":
+        return self._face._all(self._stream, self._stream.raw())
+
+    def close(self) -> None:
+        """Ends the call; does nothing after its end."""
+
+        async def ending() -> None:
+            self._stream.close()
+
+        self._face._wait(ending())
 
 
 def _run(loop: "asyncio.AbstractEventLoop") -> None:
