@@ -5,7 +5,7 @@ What the Python files of the package are built on.
 
 from typing import Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["EXACT_TOKENS", "__version__", "Call", "Engine", "Events", "Receipt", "Reply", "RouterCore", "Work", "codes", "encode", "wire_of_path"]
+__all__ = ["EXACT_TOKENS", "__version__", "Call", "Engine", "Events", "Receipt", "Reply", "RouterCore", "Work", "codes", "encode", "error_body", "wire_of_path"]
 
 EXACT_TOKENS: Final[bool]
 """
@@ -217,6 +217,11 @@ def codes() -> "list[tuple[str, str, str]]":
 def encode(body: "object", what: "str" = "body") -> "bytes":
     """
     The body as bytes; the very same object if it is bytes. Messages call it `what`.
+    """
+
+def error_body(wire: "str", status: "int", code: "str", message: "str") -> "bytes":
+    """
+    An error as a client of a wire reads it.
     """
 
 def wire_of_path(path: "str") -> "str | None":
