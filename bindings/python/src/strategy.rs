@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use omniroute::core::Outcome;
 use omniroute::core::route::{
     Candidates, Layer, Pick, Plan, Reason, RouteContext, RouteError, RouteErrorKind, RoutingStrategy,
     Sequence, Why,
 };
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Calls `object(cx, candidates)`, which gives the positions of candidates in the order in which they are to be asked.
+/// Calls `object.plan(cx, candidates)`, which gives the positions of candidates in the order in which they are to be asked.
 pub(crate) struct HostStrategy {
     id: String,
     object: Py<PyAny>,
@@ -54,7 +56,7 @@ impl HostStrategy {
             row.set_item("in_flight", one.facts.in_flight)?;
             list.append(row)?;
         }
-        self.object.bind(py).call1((around, list))?.extract()
+        self.object.bind(py).call_method1(intern!(py, "plan"), (around, list))?.extract()
     }
 }
 
@@ -80,6 +82,14 @@ impl RoutingStrategy for HostStrategy {
         })?;
         let mut picks = Vec::with_capacity(order.len());
         for position in order {
+            if let Some(twice) = picks.iter().position(|pick: &Pick| {
+                candidates.get(position).is_some_and(|one| one.index == pick.candidate)
+            }) {
+                return Err(wrong(format!(
+                    "strategy {:?} gave candidate {position} twice, as number {twice}",
+                    self.id
+                )));
+            }
             let Some(one) = candidates.get(position) else {
                 let most = candidates.len();
                 return Err(wrong(format!(
@@ -90,5 +100,23 @@ impl RoutingStrategy for HostStrategy {
             picks.push(Pick::new(one.index, Why::of(Layer::Strategy, Reason::Named)));
         }
         Ok(Plan::Sequence(Sequence::new(picks, 0)))
+    }
+
+    fn observe(&self, outcome: &Outcome) {
+        let told = |py: Python<'_>| -> PyResult<()> {
+            let row = PyDict::new(py);
+            row.set_item("key", outcome.target.to_string())?;
+            row.set_item("failed", outcome.failure.as_ref().map(|failure| failure.kind.code()))?;
+            row.set_item("latency_ms", outcome.latency.as_secs_f64() * 1e3)?;
+            row.set_item("first_ms", outcome.first_content.map(|time| time.as_secs_f64() * 1e3))?;
+            self.object.bind(py).call_method1(intern!(py, "observe"), (row,))?;
+            Ok(())
+        };
+        // Nobody waits for it: what it raises goes where Python puts such errors.
+        Python::attach(|py| {
+            if let Err(error) = told(py) {
+                error.write_unraisable(py, Some(self.object.bind(py)));
+            }
+        });
     }
 }
