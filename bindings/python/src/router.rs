@@ -262,7 +262,7 @@ impl Call {
     }
 
     /// The head of an answer, what is there of its body, and whether that is all of it.
-    #[pyo3(signature = (id: "int", status: "int", headers: "list[tuple[str, str]]", piece: "bytes" = None, whole: "bool" = false))]
+    #[pyo3(signature = (id: "int", status: "int", headers: "list[tuple[str, str]]", piece: "bytes | None" = None, whole: "bool" = false))]
     fn answered(
         &self,
         id: u64,

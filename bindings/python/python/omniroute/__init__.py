@@ -38,11 +38,29 @@ from .results import Compressed, CompressedText, Messages, Receipt
 from .router import Router, Stream
 from .transport import CompressTransport
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .parts import CallContext, Candidate, PlanContext, Request, Response
+
+#: Needed by those who write parts of their own, loaded when they are asked for.
+_PARTS = ("CallContext", "Candidate", "PlanContext", "Request", "Response")
+
+
+def __getattr__(name: str) -> object:
+    if name in _PARTS:
+        from . import parts
+
+        return getattr(parts, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "EXACT_TOKENS",
     "AsyncTransport",
     "AuthenticationError",
+    "CallContext",
     "Cancelled",
+    "Candidate",
     "CompressTransport",
     "Compressed",
     "CompressedText",
@@ -55,12 +73,15 @@ __all__ = [
     "Internal",
     "Messages",
     "NoCandidate",
+    "PlanContext",
     "QuotaExhausted",
     "RateLimited",
     "ReasoningDelta",
     "Receipt",
     "Reply",
+    "Request",
     "RequestError",
+    "Response",
     "RouteReceipt",
     "Router",
     "Stop",

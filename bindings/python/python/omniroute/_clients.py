@@ -46,7 +46,7 @@ class Maker(Generic[Client]):
                 raise TypeError("with a router there is no other compressor and no other transport")
             options = {"base_url": self._base_url, "api_key": "in-process", "max_retries": 0, **options}
             within = AsyncTransport if hasattr(self._http, "aclose") else SyncTransport
-            routed = within(router, session=session, on_receipt=on_receipt)  # type: ignore[arg-type]
+            routed = within(router, session=session, on_receipt=on_receipt)
             return self._kind(http_client=self._http(transport=routed), **options)
         shared = compressor if compressor is not None else Compressor()
 

@@ -89,6 +89,12 @@ class Registry:
         task.add_done_callback(self.kept.discard)
 
 
+def _error(value: object) -> BaseException:
+    """An error of the native module."""
+    assert isinstance(value, BaseException)
+    return value
+
+
 class Driver:
     """One call on one loop."""
 
@@ -128,7 +134,7 @@ class Driver:
             if others is not None:
                 self._registry.wake(others, self.loop)
             if state == FAILED:
-                raise value
+                raise _error(value)
             if state != WAITING:
                 return state, value
             if self._end is not None:

@@ -8,7 +8,7 @@ from .reply import Explanation, ReasoningDelta, Reply, RouteReceipt, Stop, TextD
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
     from os import PathLike
     from types import TracebackType
     from typing import Any
@@ -338,11 +338,10 @@ def _event(event: "tuple[Any, ...]") -> "Event":
     kind, *rest = event
     if kind == "failed":
         raise rest[0]
-    made: "Event" = _EVENTS[kind](*rest)
-    return made
+    return _EVENTS[kind](*rest)
 
 
-_EVENTS = {
+_EVENTS: "dict[str, Callable[..., Event]]" = {
     "text": TextDelta,
     "reasoning": ReasoningDelta,
     "tool_call": ToolCallDelta,

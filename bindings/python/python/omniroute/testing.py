@@ -81,7 +81,12 @@ class VirtualClock:
         if seconds <= 0:
             return
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        timer = self.after(seconds, lambda: done.done() or done.set_result(None), first=True)
+
+        def ring() -> None:
+            if not done.done():
+                done.set_result(None)
+
+        timer = self.after(seconds, ring, first=True)
         try:
             await done
         finally:
@@ -234,7 +239,7 @@ class Scenario:
 
 async def _play(router: Router, request: Mapping[str, Any]) -> Outcome:
     timeout = request["timeout_ms"] / 1e3 if "timeout_ms" in request else None
-    options = {"session": request.get("session"), "wire": request.get("wire"), "timeout": timeout}
+    options: dict[str, Any] = {"session": request.get("session"), "wire": request.get("wire"), "timeout": timeout}
     try:
         if not request.get("stream", False):
             reply = await router.chat(request["body"], **options)
