@@ -1,5 +1,7 @@
 //! The router that a host drives: jobs, time, giving up at every step, calls that wait for each other.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::time::Duration;
 
 use omniroute::core::UnixMs;

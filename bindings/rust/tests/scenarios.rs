@@ -1,5 +1,7 @@
 //! The scenarios that the tests of all languages share: the same file, the same receipt, byte by byte.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
