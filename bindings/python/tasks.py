@@ -68,7 +68,8 @@ def adapters() -> None:
     for name, python in zip(ADAPTERS, pythons, strict=True):
         print(f"adapter with {', '.join(pins(name))}", flush=True)
         install(python, built)
-        tests = [f"tests/adapters/test_{name.rstrip('2')}.py", f"tests/adapters/test_wires_{name.rstrip('2')}.py"]
+        kind = name.rstrip("2")
+        tests = [f"tests/adapters/test_{test}.py" for test in (kind, f"wires_{kind}", f"{kind}_routed")]
         pytest(python, "--disable-warnings", *(test for test in tests if (HERE / test).is_file()))
 
 

@@ -6,6 +6,8 @@ mod engine;
 mod errors;
 mod host;
 mod input;
+mod router;
+mod strategy;
 
 /// What the Python files of the package are built on.
 #[pyo3::pymodule(gil_used = false)]
@@ -13,9 +15,11 @@ mod _native {
     #[pymodule_export]
     use super::engine::{Engine, Receipt};
     #[pymodule_export]
-    use super::errors::{codes, wire_of_path};
+    use super::errors::{codes, error_body, wire_of_path};
     #[pymodule_export]
     use super::input::encode;
+    #[pymodule_export]
+    use super::router::{Call, Events, Reply, RouterCore, Work};
 
     /// Version of the package.
     #[pymodule_export]

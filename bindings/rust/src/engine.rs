@@ -295,7 +295,7 @@ impl Call<'_> {
     }
 }
 
-fn unknown_wire(name: &str) -> Error {
+pub(crate) fn unknown_wire(name: &str) -> Error {
     let shown: String = name.chars().take(40).collect();
     let ids = wire::WIRES.iter().flat_map(|wire| wire.aliases().iter().copied().chain([wire.id()]));
     let mut hint = crate::config::suggestion(name, ids);
@@ -308,7 +308,7 @@ fn unknown_wire(name: &str) -> Error {
 
 /// A panic in an engine is caught further down; one anywhere else becomes an error here, so that no other language ever
 /// sees one.
-fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(Error::new("internal", "a bug in omniroute: please report the message on standard error"))
     })

@@ -48,6 +48,36 @@ pub const CODES: &[Code] = &[
     row("unsupported", "RequestError", "the target cannot do what is asked"),
     row("filtered", "Filtered", "refused by a content filter"),
     row("cancelled", "Cancelled", "given up at our own deadline"),
+    // What routing says before anybody is asked, or when nobody answered.
+    row("bad_request", "RequestError", "the body cannot be read as a request"),
+    row("missing_model", "RequestError", "the request names no model"),
+    row("ambiguous_model", "RequestError", "several providers have a model of this name"),
+    row("unknown_model", "NoCandidate", "nobody has a model of this name"),
+    row("unknown_auto_name", "RequestError", "a name that begins like auto and is none of its forms"),
+    row("bad_budget", "RequestError", "the budget is no positive number"),
+    row("capability_mismatch", "NoCandidate", "nobody can do what the request needs"),
+    row("context_length_exceeded", "ContextTooLong", "the request is larger than every window"),
+    row("empty_panel", "ConfigError", "a panel without members"),
+    row("empty_pipeline", "ConfigError", "a chain without steps"),
+    row("panel_too_large", "ConfigError", "more members than a panel may have"),
+    row("budget_exceeded", "NoCandidate", "everybody costs more than the request may"),
+    row("no_executable_targets", "NoCandidate", "there is nobody to try"),
+    row("no_connection_configured", "NoCandidate", "the provider has no connection"),
+    row("all_credentials_terminal", "AuthenticationError", "every credential is switched off or refused"),
+    row("quota_cutoff", "QuotaExhausted", "every allowance is below its cutoff"),
+    row("quota_share_exceeded", "QuotaExhausted", "the share of an allowance is used up"),
+    row("all_connections_cooling", "RateLimited", "every connection rests"),
+    row("model_cooldown", "RateLimited", "the model rests at every connection"),
+    row("local_capacity", "RateLimited", "every connection has as many attempts as it may have"),
+    row("provider_circuit_open", "Unavailable", "every provider rests after failures"),
+    row("upstream_failed", "Unavailable", "no target answered"),
+    row("upstream_interrupted", "Unavailable", "the answer broke off"),
+    row("panel_failed", "Unavailable", "a panel has no answer"),
+    row("pipeline_step_failed", "Unavailable", "a step of a chain has no answer"),
+    row("combo_timeout", "Timeout", "the time that the route gives a request is up"),
+    row("deadline_exceeded", "Timeout", "the time for the request is up"),
+    row("strategy_error", "Internal", "a strategy gave no plan"),
+    row("closed", "RequestError", "the router was closed"),
 ];
 
 /// The row of a code.
@@ -65,13 +95,38 @@ pub struct Error {
     code: &'static str,
     message: String,
     mistakes: Vec<String>,
+    facts: Option<Box<Facts>>,
+}
+
+/// What is known of a call that was not answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
+#[non_exhaustive]
+pub struct Facts {
+    /// HTTP status for a gateway.
+    pub status: Option<u16>,
+    /// When trying again makes sense, in milliseconds since 1970.
+    pub retry_at_ms: Option<i64>,
+    /// The vendor's name for the call.
+    pub request_id: Option<String>,
+    /// The code in the vendor's own words.
+    pub vendor_code: Option<String>,
+    /// What the caller could do: `retry`, `switch-combo`, `try-auto`.
+    pub hint: Option<&'static str>,
+    /// The receipt as JSON text.
+    pub receipt: Option<String>,
 }
 
 impl Error {
     /// An error with a code of [`CODES`].
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         debug_assert!(find(code).is_some(), "code {code} is not in the table");
-        Error { code, message: message.into(), mistakes: Vec::new() }
+        Error { code, message: message.into(), mistakes: Vec::new(), facts: None }
+    }
+
+    /// A wrong configuration, with every mistake.
+    #[cfg(feature = "router")]
+    pub(crate) fn config(mistakes: Vec<String>) -> Self {
+        Error { code: "config", message: mistakes.join("; "), mistakes, facts: None }
     }
 
     /// Stable code for programs.
@@ -82,6 +137,17 @@ impl Error {
     /// The class that Python and Node raise.
     pub fn class(&self) -> &'static str {
         find(self.code).map_or("Internal", |row| row.class)
+    }
+
+    /// For a call: what is known of it.
+    pub fn facts(&self) -> Option<&Facts> {
+        self.facts.as_deref()
+    }
+
+    #[cfg(feature = "router")]
+    pub(crate) fn with_facts(mut self, facts: Facts) -> Self {
+        self.facts = Some(Box::new(facts));
+        self
     }
 
     /// For a wrong configuration: every mistake, each with its place.
@@ -102,7 +168,7 @@ impl std::error::Error for Error {}
 impl From<ConfigErrors> for Error {
     fn from(errors: ConfigErrors) -> Self {
         let mistakes = errors.iter().map(ToString::to_string).collect();
-        Error { code: "config", message: errors.to_string(), mistakes }
+        Error { code: "config", message: errors.to_string(), mistakes, facts: None }
     }
 }
 
@@ -113,7 +179,7 @@ impl From<CompressError> for Error {
             _ => Vec::new(),
         };
         let code = find(error.code()).map_or("internal", |row| row.code);
-        Error { code, message: error.to_string(), mistakes }
+        Error { code, message: error.to_string(), mistakes, facts: None }
     }
 }
 
@@ -158,7 +224,11 @@ mod tests {
         }
         assert_eq!(missing(CODES), Vec::<&str>::new());
         // The same check sees a table without a row.
-        assert_eq!(missing(&CODES[..CODES.len() - 1]), ["cancelled"]);
+        let less: Vec<Code> = CODES.iter().copied().filter(|row| row.code != "cancelled").collect();
+        assert_eq!(missing(&less), ["cancelled"]);
+        for kind in omniroute_core::route::RouteErrorKind::ALL {
+            assert!(find(kind.code()).is_some(), "{}", kind.code());
+        }
     }
 
     #[test]

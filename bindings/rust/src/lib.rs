@@ -6,6 +6,8 @@ mod engine;
 pub mod error;
 mod host;
 mod paths;
+#[cfg(feature = "router")]
+pub mod router;
 mod stats;
 #[cfg(feature = "tokens-exact")]
 mod tokens;
@@ -18,7 +20,7 @@ pub use error::Error;
 pub use host::Stopwatch;
 pub use omniroute_compress as compress;
 pub use omniroute_core as core;
-pub use paths::{list_member, wire_of_path};
+pub use paths::{error_body, list_member, wire_of_path};
 pub use stats::Stats;
 #[cfg(feature = "tokens-exact")]
 pub use tokens::{ExactTokens, Vocabulary};

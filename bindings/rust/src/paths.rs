@@ -1,6 +1,8 @@
 //! Which wire a request to a path speaks, and where a wire keeps its messages: what adapters look at before they touch a
 //! body.
 
+use bytes::Bytes;
+use omniroute_core::hub::ErrorBody;
 use omniroute_core::wire;
 
 /// The wire of the API behind the path of a URL; `None` for everything that is no chat request.
@@ -35,6 +37,18 @@ pub fn list_member(wire: Option<&str>) -> &'static str {
         Some("gemini") => "contents",
         _ => "messages",
     }
+}
+
+/// An error as a client of a wire reads it; that of OpenAI chat if there is no wire of this name.
+///
+/// ```
+/// let body = omniroute::error_body("openai-chat", 429, "rate_limited", "slow down");
+/// assert!(body.starts_with(b"{\"error\":{"));
+/// ```
+pub fn error_body(wire: &str, status: u16, code: &str, message: &str) -> Bytes {
+    let mut error = ErrorBody::own(code, message);
+    error.status = Some(status);
+    wire::by_id(wire).unwrap_or(wire::OPENAI_CHAT).write_error(&error)
 }
 
 #[cfg(test)]

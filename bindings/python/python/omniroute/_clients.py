@@ -4,7 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 from .compressor import Compressor
+from .inprocess import AsyncTransport, SyncTransport
 from .results import Receipt
+from .router import Router
 from .transport import CompressTransport
 
 __all__ = ["Maker"]
@@ -18,20 +20,34 @@ class Maker(Generic[Client]):
     ``http`` is the SDK's own HTTP client, synchronous or not: its limits, timeouts and proxies stay.
     """
 
-    def __init__(self, kind: Callable[..., Client], http: type[Any]) -> None:
+    def __init__(self, kind: Callable[..., Client], http: type[Any], base_url: str) -> None:
         self._kind = kind
         self._http = http
+        self._base_url = base_url
 
     def __call__(
         self,
+        router: Router | None = None,
+        /,
         *,
         compressor: Compressor | None = None,
         session: str | None = None,
-        on_receipt: Callable[[Receipt], object] | None = None,
+        on_receipt: Callable[[Any], object] | None = None,
         transport: Any = None,
         **options: Any,
     ) -> Client:
-        """A client of the SDK. ``transport`` sends in the end; the usual one if absent."""
+        """A client of the SDK. ``transport`` sends in the end; the usual one if absent.
+
+        With a ``router`` its requests are routed in the process, and the client itself neither retries nor needs a key.
+        The router compresses as its configuration says.
+        """
+        if router is not None:
+            if compressor is not None or transport is not None:
+                raise TypeError("with a router there is no other compressor and no other transport")
+            options = {"base_url": self._base_url, "api_key": "in-process", "max_retries": 0, **options}
+            within = AsyncTransport if hasattr(self._http, "aclose") else SyncTransport
+            routed = within(router, session=session, on_receipt=on_receipt)
+            return self._kind(http_client=self._http(transport=routed), **options)
         shared = compressor if compressor is not None else Compressor()
 
         def around(send: Callable[[Any], Any]) -> CompressTransport:

@@ -3,9 +3,9 @@
 What the Python files of the package are built on.
 """
 
-from typing import Final, final
+from typing import Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["EXACT_TOKENS", "__version__", "Engine", "Receipt", "codes", "encode", "wire_of_path"]
+__all__ = ["EXACT_TOKENS", "__version__", "Call", "Engine", "Events", "Receipt", "Reply", "RouterCore", "Work", "codes", "encode", "error_body", "wire_of_path"]
 
 EXACT_TOKENS: Final[bool]
 """
@@ -16,6 +16,51 @@ __version__: Final[str]
 """
 Version of the package.
 """
+
+@final
+class Call:
+    """
+    One request on its way. Belongs to the event loop that polls it.
+    """
+    def answered(self, /, id: "int", status: "int", headers: "list[tuple[str, str]]", piece: "bytes" = None, whole: "bool" = False) -> None:
+        """
+        The head of an answer, what is there of its body, and whether that is all of it.
+        """
+    def broke(self, /, id: SupportsIndex, phase: str, message: str) -> None:
+        """
+        The exchange failed in `phase`: connect, tls, send or read.
+        """
+    def close(self, /) -> "list[int]":
+        """
+        Ends it. Gives other calls that can go on now.
+        """
+    def ended(self, /, id: SupportsIndex) -> None:
+        """
+        The body is complete.
+        """
+    @property
+    def id(self, /) -> int:
+        """
+        Names the call among those of its router.
+        """
+    def piece(self, /, id: SupportsIndex, piece: bytes) -> None:
+        """
+        More of the body of an answer.
+        """
+    def poll(self, /) -> "tuple[int, object, list[tuple[object, ...]] | None, float | None, list[int] | None]":
+        """
+        Goes on as far as it can: what was found (0 waiting, 1 reply, 2 begun, 3 piece, 4 end, 5 failed) with its value, jobs,
+        seconds until it has to be polled again, and other calls that can go on.
+        """
+    def receipt(self, /) -> "str | None":
+        """
+        The receipt as JSON, from the head of the answer on.
+        """
+    @property
+    def wire(self, /) -> str:
+        """
+        The wire of the request and of the answer.
+        """
 
 @final
 class Engine:
@@ -51,6 +96,20 @@ class Engine:
         """
 
 @final
+class Events:
+    """
+    Reads the pieces of a streamed answer.
+    """
+    def __new__(cls, /, wire: str) -> Events:
+        """
+        Of an answer in this wire.
+        """
+    def feed(self, /, piece: "bytes | None") -> "list[tuple[object, ...]]":
+        """
+        What the next piece says; without one, the answer has ended. Each event is a tuple that begins with its kind.
+        """
+
+@final
 class Receipt:
     """
     What one call did. Written as JSON only when asked.
@@ -79,6 +138,77 @@ class Receipt:
         Tokens as they came.
         """
 
+@final
+class Reply:
+    """
+    A whole answer.
+    """
+    def body(self, /) -> bytes:
+        """
+        The answer in the wire of the request.
+        """
+    def receipt(self, /) -> str:
+        """
+        Who was asked, why, what it took, as JSON.
+        """
+    def told(self, /) -> str:
+        """
+        What the answer says, as JSON.
+        """
+
+@final
+class RouterCore:
+    """
+    A router. Threads may share one; after a fork the child keeps its settings and forgets what was learned.
+    """
+    def __new__(cls, /, text: "str", json: "bool", seed: "int | None" = None, providers: "list[tuple[str, list[str]]] | None" = None, strategies: "list[tuple[str, object]] | None" = None, wall_ms: "int | None" = None) -> RouterCore:
+        """
+        From the text of a configuration: TOML, or JSON if `json` is true. With `wall_ms` its time stands still until
+        it is moved.
+        """
+    def advance(self, /, nanoseconds: SupportsIndex) -> bool:
+        """
+        Moves a time that stands still, by nanoseconds; false if it is that of the machine.
+        """
+    def chat(self, /, body: "object", wire: "str | None" = None, session: "str | None" = None, model: "str | None" = None, stream: "bool | None" = None, timeout: "float | None" = None, tags: "list[str] | None" = None, connection: "str | None" = None, plan: "str | None" = None, request: "str | None" = None) -> "Call":
+        """
+        Starts a call. Nothing happens before it is polled.
+        """
+    def explain(self, /, body: "object", wire: "str | None" = None, session: "str | None" = None, model: "str | None" = None, tags: "list[str] | None" = None, connection: "str | None" = None) -> "tuple[str, str]":
+        """
+        Who would be asked, and why: for people, and as JSON.
+        """
+    def feedback(self, /, request: str, reward: SupportsFloat | SupportsIndex, weight: SupportsFloat | SupportsIndex) -> bool:
+        """
+        How good the answer of a request was, 0 to 1. False: nobody remembers the request.
+        """
+    def health(self, /) -> str:
+        """
+        How everything stands, as JSON.
+        """
+    def models(self, /) -> "list[str]":
+        """
+        Names that requests may use.
+        """
+    def now(self, /) -> float:
+        """
+        The time in seconds since 1970.
+        """
+    def warnings(self, /) -> "list[str]":
+        """
+        What is odd about the combos but not wrong.
+        """
+
+@final
+class Work:
+    """
+    Heavy work of a call, for a thread of Python's own or at once.
+    """
+    def run(self, /) -> None:
+        """
+        Does it; a second time nothing happens.
+        """
+
 def codes() -> "list[tuple[str, str, str]]":
     """
     Code, class and meaning of every error.
@@ -87,6 +217,11 @@ def codes() -> "list[tuple[str, str, str]]":
 def encode(body: "object", what: "str" = "body") -> "bytes":
     """
     The body as bytes; the very same object if it is bytes. Messages call it `what`.
+    """
+
+def error_body(wire: "str", status: "int", code: "str", message: "str") -> "bytes":
+    """
+    An error as a client of a wire reads it.
     """
 
 def wire_of_path(path: "str") -> "str | None":

@@ -5,6 +5,8 @@
 
 ``compressor``, ``session`` and ``on_receipt`` may be given as well, and ``transport``, which sends in the end. The receipt of a
 call is in ``response.extensions["omniroute"]`` of its HTTP response and goes to ``on_receipt``.
+
+    client = AsyncAnthropic(router)      # an omniroute.Router: requests are routed in the process, without a socket
 """
 
 import anthropic as sdk
@@ -14,7 +16,7 @@ from ._clients import Maker
 __all__ = ["AsyncAnthropic", "Anthropic"]
 
 #: A client of the SDK.
-Anthropic = Maker(sdk.Anthropic, sdk.DefaultHttpxClient)
+Anthropic = Maker(sdk.Anthropic, sdk.DefaultHttpxClient, "http://omniroute.invalid")
 
 #: An asynchronous client of the SDK.
-AsyncAnthropic = Maker(sdk.AsyncAnthropic, sdk.DefaultAsyncHttpxClient)
+AsyncAnthropic = Maker(sdk.AsyncAnthropic, sdk.DefaultAsyncHttpxClient, "http://omniroute.invalid")

@@ -104,12 +104,34 @@ class Internal(Error):
     """A bug in this package; please report it."""
 
 
-def make(code: str, name: str, message: str, mistakes: "list[str]") -> Error:
+def make(code: str, name: str, message: str, mistakes: "list[str]", facts: "str | None" = None) -> Error:
     """The exception for an error of the native module."""
     kind = globals().get(name, Internal)
-    details = {"errors": tuple(mistakes)} if mistakes else None
-    error: Error = kind(message, code=code, details=details)
+    details: "dict[str, object]" = {"errors": tuple(mistakes)} if mistakes else {}
+    if facts is None:
+        error: Error = kind(message, code=code, details=details)
+        return error
+    import json
+
+    from .reply import RouteReceipt
+
+    known = json.loads(facts)
+    for name in ("status", "vendor_code", "hint"):
+        if known[name] is not None:
+            details[name] = known[name]
+    receipt = None if known["receipt"] is None else RouteReceipt(known["receipt"])
+    retry_at = _moment(known["retry_at_ms"])
+    request_id = known["request_id"]
+    error = kind(message, code=code, details=details, retry_at=retry_at, request_id=request_id, receipt=receipt)
     return error
+
+
+def _moment(milliseconds: "int | None") -> "datetime | None":
+    if milliseconds is None:
+        return None
+    from datetime import datetime, timedelta, timezone
+
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=milliseconds)
 
 
 def _again(kind: "type[Error]", message: str, fields: "dict[str, object]") -> Error:

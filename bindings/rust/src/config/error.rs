@@ -20,7 +20,7 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    pub(super) fn new(path: impl Into<String>, message: impl Into<String>, place: Option<Place>) -> Self {
+    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>, place: Option<Place>) -> Self {
         Mistake { path: path.into(), message: message.into(), place }
     }
 
@@ -54,7 +54,7 @@ impl fmt::Display for Mistake {
 
 /// Every mistake in a configuration, in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigErrors(pub(super) Vec<Mistake>);
+pub struct ConfigErrors(pub(crate) Vec<Mistake>);
 
 impl ConfigErrors {
     /// The mistakes.

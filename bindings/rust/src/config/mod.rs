@@ -1,9 +1,9 @@
 //! Configuration: TOML text or JSON text in, a checked [`Config`] or every mistake out.
 
 mod error;
-mod read;
+pub(crate) mod read;
 mod suggest;
-mod tree;
+pub(crate) mod tree;
 
 use std::collections::BTreeMap;
 

@@ -46,12 +46,13 @@ pub(super) fn document(root: &Node, mistakes: Vec<Mistake>) -> Result<Config, Co
     Err(ConfigErrors(reader.mistakes))
 }
 
-struct Reader {
-    mistakes: Vec<Mistake>,
+/// Collects mistakes while it reads.
+pub(crate) struct Reader {
+    pub(crate) mistakes: Vec<Mistake>,
 }
 
 impl Reader {
-    fn compression(&mut self, at: &str, members: &[Member], config: &mut Config) {
+    pub(crate) fn compression(&mut self, at: &str, members: &[Member], config: &mut Config) {
         let mut plan: Option<&Member> = None;
         // Combos first: a plan may name one that stands further down.
         for member in members.iter().filter(|m| m.key == "combos") {
@@ -322,7 +323,7 @@ impl Reader {
         Some((entry, step))
     }
 
-    fn table<'n>(&mut self, path: &str, node: &'n Node) -> &'n [Member] {
+    pub(crate) fn table<'n>(&mut self, path: &str, node: &'n Node) -> &'n [Member] {
         match &node.value {
             Value::Table(members) => members,
             _ => {
@@ -332,7 +333,7 @@ impl Reader {
         }
     }
 
-    fn text<'n>(&mut self, path: &str, node: &'n Node) -> Option<&'n str> {
+    pub(crate) fn text<'n>(&mut self, path: &str, node: &'n Node) -> Option<&'n str> {
         match &node.value {
             Value::Text(text) => Some(text),
             _ => {
@@ -342,7 +343,7 @@ impl Reader {
         }
     }
 
-    fn switch(&mut self, path: &str, node: &Node) -> Option<bool> {
+    pub(crate) fn switch(&mut self, path: &str, node: &Node) -> Option<bool> {
         match node.value {
             Value::Bool(value) => Some(value),
             _ => {
@@ -352,7 +353,7 @@ impl Reader {
         }
     }
 
-    fn size(&mut self, path: &str, node: &Node, min: u64, max: u64) -> Option<usize> {
+    pub(crate) fn size(&mut self, path: &str, node: &Node, min: u64, max: u64) -> Option<usize> {
         let number = match node.value {
             Value::Int(number) => u64::try_from(number).ok().filter(|n| (min..=max).contains(n)),
             _ => None,
@@ -363,18 +364,24 @@ impl Reader {
         number.and_then(|n| usize::try_from(n).ok())
     }
 
-    fn wrong(&mut self, path: &str, node: &Node, rule: &str) {
+    pub(crate) fn wrong(&mut self, path: &str, node: &Node, rule: &str) {
         let message = format!("{} is not {rule}", node.value.shown());
         self.mistakes.push(Mistake::new(path, message, node.place));
     }
 
-    fn unknown<'a>(&mut self, at: &str, member: &Member, key: &str, known: impl Iterator<Item = &'a str>) {
+    pub(crate) fn unknown<'a>(
+        &mut self,
+        at: &str,
+        member: &Member,
+        key: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) {
         let hint = suggestion(key, known);
         self.mistakes.push(Mistake::new(join(at, key), format!("this key is not known{hint}"), member.place));
     }
 }
 
-fn join(at: &str, key: &str) -> String {
+pub(crate) fn join(at: &str, key: &str) -> String {
     let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') && !key.is_empty();
     let key = if plain { key.to_owned() } else { format!("{:?}", key.chars().take(40).collect::<String>()) };
     if at.is_empty() { key } else { format!("{at}.{key}") }

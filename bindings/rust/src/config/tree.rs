@@ -9,14 +9,14 @@ use super::error::{Mistake, Place};
 
 /// A value and where it stands.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) value: Value,
-    pub(super) place: Option<Place>,
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) place: Option<Place>,
 }
 
 /// What a configuration can hold.
 #[derive(Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Bool(bool),
     Int(i64),
     Text(String),
@@ -28,15 +28,15 @@ pub(super) enum Value {
 
 /// A key with its value.
 #[derive(Debug)]
-pub(super) struct Member {
-    pub(super) key: String,
-    pub(super) place: Option<Place>,
-    pub(super) node: Node,
+pub(crate) struct Member {
+    pub(crate) key: String,
+    pub(crate) place: Option<Place>,
+    pub(crate) node: Node,
 }
 
 impl Value {
     /// The value as it is named in a message; texts are cut, tables and lists are not shown.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match self {
             Value::Bool(value) => value.to_string(),
             Value::Int(value) => value.to_string(),
@@ -52,7 +52,7 @@ impl Value {
 }
 
 /// Reads TOML. What can be read comes back also when there are mistakes.
-pub(super) fn from_toml(text: &str, mistakes: &mut Vec<Mistake>) -> Node {
+pub(crate) fn from_toml(text: &str, mistakes: &mut Vec<Mistake>) -> Node {
     let lines = Lines::of(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in errors {
@@ -97,7 +97,7 @@ fn toml_node(value: toml::Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Node {
 
 /// Reads JSON. The text is mostly written by a binding from an object of its language, so mistakes name the way to the
 /// value and no line.
-pub(super) fn from_json(text: &str, mistakes: &mut Vec<Mistake>) -> Node {
+pub(crate) fn from_json(text: &str, mistakes: &mut Vec<Mistake>) -> Node {
     match Doc::parse(text.to_owned()) {
         Ok(doc) => json_node(&doc, doc.root()),
         Err(error) => {
