@@ -22,7 +22,7 @@ class Call:
     """
     One request on its way. Belongs to the event loop that polls it.
     """
-    def answered(self, /, id: "int", status: "int", headers: "list[tuple[str, str]]", piece: "bytes" = None, whole: "bool" = False) -> None:
+    def answered(self, /, id: "int", status: "int", headers: "list[tuple[str, str]]", piece: "bytes | None" = None, whole: "bool" = False) -> None:
         """
         The head of an answer, what is there of its body, and whether that is all of it.
         """
