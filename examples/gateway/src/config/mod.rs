@@ -14,6 +14,8 @@ mod schema;
 mod schema_json;
 pub(crate) mod secret;
 mod show;
+#[cfg(test)]
+mod tests;
 mod told;
 mod tree;
 mod units;
@@ -128,6 +130,16 @@ pub(crate) fn from_bytes(
         .collect();
     let texts = texts.into_iter().map(|(spot, _)| spot).collect();
     let mut mistakes = walker.mistakes;
+    // What stands on a line that is no TOML is not what was meant.
+    let line = |mistake: &Mistake| {
+        let spot = mistake.spot?;
+        Some((spot.source, reading.list.get(spot.source)?.line_column(spot.start).0))
+    };
+    let broken: Vec<_> =
+        mistakes.iter().filter(|mistake| mistake.code == codes::SYNTAX).filter_map(line).collect();
+    mistakes.retain(|mistake| {
+        mistake.code == codes::SYNTAX || !line(mistake).is_some_and(|line| broken.contains(&line))
+    });
     mistakes.sort_by_key(|mistake| mistake.spot);
     Sources { list: reading.list, mistakes, hidden, texts, damaged, root, plain }
 }

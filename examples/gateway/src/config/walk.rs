@@ -42,11 +42,8 @@ impl Walker {
                 let mut inner = path.to_owned();
                 push(&mut inner, key.name);
                 let message = format!("{:?} is missing", key.name);
-                self.mistakes.push(
-                    Mistake::new(codes::MISSING, message)
-                        .placed((inner, node.spot))
-                        .help(format!("it is {}", key.about)),
-                );
+                self.mistakes
+                    .push(Mistake::new(codes::MISSING, message).placed((inner, node.spot)).help(key.about));
             }
             whole &= out.contains_key(key.name);
         }
@@ -75,7 +72,9 @@ impl Walker {
                 )
             }
             (Kind::Text | Kind::Strategy, Value::Text(text)) => {
-                self.open.push(node.spot);
+                if !holds_password(text) {
+                    self.open.push(node.spot);
+                }
                 if text.is_empty() {
                     let mistake = Mistake::new(codes::NAME, "the text is empty");
                     self.mistakes.push(mistake.placed((path.to_owned(), node.spot)));
@@ -162,7 +161,9 @@ impl Walker {
             Value::Whole(number) => json!(number),
             Value::Number(number) if number.is_finite() => json!(number),
             Value::Text(text) => {
-                self.open.push(node.spot);
+                if !holds_password(text) {
+                    self.open.push(node.spot);
+                }
                 json!(text)
             }
             Value::List(items) => return self.list(path, items, Walker::plain),
@@ -298,8 +299,16 @@ impl Walker {
 
 /// A text as it is named in a message, cut.
 pub(crate) fn shown(text: &str) -> String {
+    if holds_password(text) {
+        return "this address, which holds a name or password,".to_owned();
+    }
     let cut: String = text.chars().take(60).collect();
     format!("{cut:?}{}", if cut.len() < text.len() { "…" } else { "" })
+}
+
+/// An address with a name or password in it.
+fn holds_password(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(_, rest)| rest.contains('@'))
 }
 
 /// Whether a text can name a variable.

@@ -25,6 +25,12 @@ use tokio::sync::watch;
 use crate::exit::{Failure, note};
 use crate::route::config::ConfigArgs;
 
+/// Names of all scopes.
+#[cfg(test)]
+pub(crate) fn scope_names() -> impl Iterator<Item = &'static str> {
+    keys::Scope::ALL.iter().map(|(_, name)| *name)
+}
+
 /// Options of `omniroute serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -40,9 +40,17 @@ impl<'c> Check<'c> {
         }
         for warning in warnings.iter().filter(|_| connected) {
             let path = warning.split(' ').next().unwrap_or_default();
-            let mistake = Mistake::new(codes::ODD, warning.clone());
+            if path.ends_with(".accounts") {
+                continue; // told as an error, with the place of its item
+            }
             let way = way(&names, path);
             let way: Vec<&str> = way.iter().map(String::as_str).collect();
+            let said = warning.strip_prefix(path).unwrap_or(warning).trim_start();
+            let subject = match way.as_slice() {
+                ["combos", _] => "the combo",
+                way => way.last().copied().unwrap_or_default(),
+            };
+            let mistake = Mistake::new(codes::ODD, format!("{subject} {said}"));
             self.note(if way.is_empty() { &["combos"] } else { &way }, mistake);
         }
     }
@@ -199,9 +207,29 @@ impl<'c> Check<'c> {
             }
             _ => place.as_slice(),
         };
+        if let ["combos", _, "steps", _] = place
+            && !self.root.find(place).is_some_and(|node| matches!(node.value, Value::Table(_)))
+        {
+            return; // told by the walk
+        }
+        let (said, known) = match said.split_once("; known are ") {
+            Some((said, known)) => (said.to_owned(), Some(known.to_owned())),
+            None => (said, None),
+        };
         let mut mistake = Mistake::new(code, format!("{subject} {said}"));
-        mistake.suggestion = meant;
-        self.note(place, mistake);
+        (mistake.suggestion, mistake.allowed) = (meant, known);
+        self.note_key(place, said.starts_with("is no known"), mistake);
+    }
+
+    /// Notes a mistake, at the key instead of its value if that is what is wrong.
+    pub(super) fn note_key(&mut self, way: &[&str], key: bool, mistake: Mistake) {
+        let (path, mut spot) = self.root.place(way);
+        if let (true, Some((last, above))) = (key, way.split_last())
+            && let Some(member) = self.root.find(above).and_then(|node| node.member(last))
+        {
+            spot = member.spot;
+        }
+        self.mistakes.push(mistake.placed((path, spot)));
     }
 
     fn strategy(&mut self, place: &[&str]) {

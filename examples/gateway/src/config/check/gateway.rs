@@ -22,7 +22,7 @@ impl Check<'_> {
             }
         }
         let keys = self.tables(&["gateway", "keys"]);
-        if let Some(listen) = text(gateway, "listen") {
+        if let Some(listen) = text(gateway, "listen").filter(|listen| !listen.is_empty()) {
             self.listen(listen, keys.is_empty());
         }
         self.origins(keys.is_empty());

@@ -190,7 +190,7 @@ impl<'c> Check<'c> {
             let (message, meant) = super::combos::parted(message);
             let mut mistake = Mistake::new(codes::WEIGHT, message);
             mistake.suggestion = meant;
-            self.note(way, mistake);
+            self.note_key(way, error.message.contains("is no known"), mistake);
         }
     }
 }
