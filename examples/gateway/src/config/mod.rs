@@ -8,6 +8,7 @@ pub(crate) mod command;
 mod env;
 pub(crate) mod key;
 mod mistake;
+#[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only the endpoint uses all of it"))]
 pub(crate) mod model;
 pub(crate) mod net;
 mod schema;

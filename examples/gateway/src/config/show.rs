@@ -109,6 +109,10 @@ impl Showing<'_> {
                 (Kind::Names | Kind::Numbers | Kind::Options, Some(node)) => self.all(&inner, node),
                 (_, Some(node)) => self.leaf(inner, node),
                 (_, None) if key.default.is_empty() || key.required() => {}
+                // Said in its older spelling.
+                (_, None)
+                    if twin(key.name).is_some_and(|old| node.is_some_and(|node| node.get(old).is_some())) => {
+                }
                 (_, None) => self.push(inner, key.default.to_owned(), BUILT_IN.to_owned()),
             }
         }
@@ -187,6 +191,11 @@ impl Showing<'_> {
         }
         format!("{}:{}", source.name, source.line_column(node.spot.start).0 + 1)
     }
+}
+
+/// The older spelling of a key.
+fn twin(name: &str) -> Option<&'static str> {
+    super::check::TWINS.iter().find(|(new, _)| *new == name).map(|(_, old)| *old)
 }
 
 /// A text as TOML writes it.

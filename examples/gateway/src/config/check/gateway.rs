@@ -9,7 +9,7 @@ use super::super::walk::shown;
 use super::{Check, text};
 
 /// Keys of which one is an older spelling of the other.
-const TWINS: [(&str, &str); 3] =
+pub(crate) const TWINS: [(&str, &str); 3] =
     [("max_body", "max_body_bytes"), ("shutdown_grace", "shutdown_grace_ms"), ("ping", "ping_ms")];
 
 impl Check<'_> {

@@ -6,6 +6,7 @@ mod routes;
 mod secrets;
 pub(crate) mod sections;
 
+pub(crate) use self::gateway::TWINS;
 pub(crate) use self::secrets::unwritable;
 
 use omniroute_providers::Catalog;
