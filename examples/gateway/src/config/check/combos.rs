@@ -281,10 +281,6 @@ fn combo(line: &Node) -> ComboConfig {
         if let Some(model) = step.value.text() {
             return StepConfig::model(model);
         }
-        let mut out = StepConfig::default();
-        out.model = text(step, "model").map(str::to_owned);
-        out.combo = text(step, "combo").map(str::to_owned);
-        out.prompt = text(step, "prompt").map(str::to_owned);
         let several = step.get("connections").map(|node| {
             node.value
                 .items()
@@ -292,8 +288,13 @@ fn combo(line: &Node) -> ComboConfig {
                 .filter_map(|item| item.value.text().map(str::to_owned))
                 .collect::<Vec<_>>()
         });
-        out.accounts = accounts(text(step, "connection"), several.as_deref());
-        out
+        StepConfig {
+            model: text(step, "model").map(str::to_owned),
+            combo: text(step, "combo").map(str::to_owned),
+            prompt: text(step, "prompt").map(str::to_owned),
+            accounts: accounts(text(step, "connection"), several.as_deref()),
+            ..StepConfig::default()
+        }
     });
     let strategy = text(line, "strategy").unwrap_or("priority");
     let mut config = ComboConfig::new(text(line, "name").unwrap_or("unnamed"), strategy, steps.collect());

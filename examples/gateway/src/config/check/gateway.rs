@@ -120,7 +120,7 @@ impl Check<'_> {
             }
             let (scheme, rest) = origin.split_once("://").unwrap_or_default();
             let plain = !rest.is_empty() && !rest.contains(['/', '*', '?', '#', '@', ' ']);
-            if !(plain && !scheme.is_empty()) && origin != "null" {
+            if (!plain || scheme.is_empty()) && origin != "null" {
                 let mistake = Mistake::new(codes::ORIGIN, format!("{} is no origin", shown(origin)));
                 self.note(&way, mistake.allowed("scheme://host or scheme://host:port, or \"*\""));
             }

@@ -56,7 +56,7 @@ impl Check<'_> {
             }
             _ => {
                 if let Some(name) = text(node, "env").filter(|name| super::super::walk::variable(name)) {
-                    if !std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+                    if std::env::var_os(name).is_none_or(|value| value.is_empty()) {
                         let mistake = Mistake::new(codes::UNSET, format!("the variable {name} is not set"));
                         self.note(&[way, &["env"]].concat(), mistake);
                     }
