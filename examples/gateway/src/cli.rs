@@ -24,7 +24,7 @@ Examples:
   omniroute count request.json
 
 Data goes to standard output, everything else to standard error.
-Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 file not allowed.")]
+Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 file not allowed, 78 configuration.")]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -80,6 +80,17 @@ pub(crate) enum Command {
     #[cfg(feature = "serve")]
     #[command(verbatim_doc_comment)]
     Serve(crate::serve::ServeArgs),
+    /// The configuration: check, show, schema, init
+    Config(crate::config::command::ConfigCommandArgs),
+    /// Keys of callers: make one, hash one
+    Key(crate::config::key::KeyArgs),
+    /// Look for what is in the way of `omniroute serve`, and say what to do about it
+    ///
+    /// Looks at the configuration, its secrets, the store, the port, the clock and other programs of this name. Works
+    /// without a server and uses no network but with --online. Exit code 1 if something is in the way, 78 if it is the
+    /// configuration.
+    #[command(verbatim_doc_comment)]
+    Doctor(crate::doctor::DoctorArgs),
     /// Filters of command output: list, test, trust
     Rtk(RtkArgs),
     /// Texts that were left out of requests: list, show, remove

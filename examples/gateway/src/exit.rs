@@ -17,7 +17,6 @@ pub(crate) const NOT_FOUND: u8 = 3;
 pub(crate) const NOT_ALLOWED: u8 = 4;
 
 /// The configuration is wrong.
-#[cfg(feature = "serve")]
 pub(crate) const CONFIG: u8 = 78;
 
 /// Why a command ended without success.
@@ -25,33 +24,45 @@ pub(crate) const CONFIG: u8 = 78;
 pub(crate) struct Failure {
     code: u8,
     message: String,
+    /// The message is a whole report, with heads of its own.
+    whole: bool,
 }
 
 impl Failure {
     /// The operation failed.
     pub(crate) fn failed(message: impl Display) -> Failure {
-        Failure { code: FAILED, message: message.to_string() }
+        Failure { code: FAILED, message: message.to_string(), whole: false }
     }
 
     /// The configuration is wrong.
-    #[cfg(feature = "serve")]
     pub(crate) fn config(message: impl Display) -> Failure {
-        Failure { code: CONFIG, message: message.to_string() }
+        Failure { code: CONFIG, message: message.to_string(), whole: false }
+    }
+
+    /// The configuration is wrong, as a report with all its mistakes says.
+    pub(crate) fn told(report: String) -> Failure {
+        Failure { code: CONFIG, message: report.trim_end().to_owned(), whole: true }
+    }
+
+    /// The program has said all there is to say, and ends with this code.
+    pub(crate) fn silent(code: u8) -> Failure {
+        Failure { code, message: String::new(), whole: true }
     }
 
     /// What was named is not there.
     pub(crate) fn not_found(message: impl Display) -> Failure {
-        Failure { code: NOT_FOUND, message: message.to_string() }
+        Failure { code: NOT_FOUND, message: message.to_string(), whole: false }
     }
 
     /// Options that do not go together.
     pub(crate) fn usage(message: impl Display) -> Failure {
-        Failure { code: USAGE, message: message.to_string() }
+        Failure { code: USAGE, message: message.to_string(), whole: false }
     }
 
     /// A file or stream could not be used: `doing` is what was tried, such as "read".
     pub(crate) fn io(doing: &str, name: &str, error: &io::Error) -> Failure {
-        Failure { code: code_of(error.kind()), message: format!("cannot {doing} {name}: {}", reason(error)) }
+        let message = format!("cannot {doing} {name}: {}", reason(error));
+        Failure { code: code_of(error.kind()), message, whole: false }
     }
 
     /// As [`Failure::io`] for a path.
@@ -62,8 +73,20 @@ impl Failure {
     /// Tells the user and gives the exit code.
     pub(crate) fn tell(&self) -> ExitCode {
         let paint = Paint::stderr();
+        if self.whole {
+            if !self.message.is_empty() {
+                note(&self.message);
+            }
+            return ExitCode::from(self.code);
+        }
         note(&format!("{} {}", paint.bold(Colour::Red, "error:"), self.message));
         ExitCode::from(self.code)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
     }
 }
 

@@ -1,15 +1,17 @@
 //! `omniroute`: compresses and counts requests to language models, from standard input to standard output.
 //!
 //! Data goes to standard output and everything else to standard error. Nothing is read but the input, filter files as far
-//! as the user trusts them, and the configuration that the user names; nothing is executed, no folder is searched for a
-//! configuration.
+//! as the user trusts them, and the configuration that the user names or keeps in the folder for configurations; nothing is
+//! executed, the working folder is not searched for a configuration.
 
 #[cfg(feature = "blobs")]
 mod blobs;
 mod cli;
 mod columns;
 mod compress;
+mod config;
 mod count;
+mod doctor;
 mod exit;
 mod free_tiers;
 mod gain;
@@ -46,6 +48,9 @@ fn main() -> ExitCode {
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(&args),
         Command::Route(args) => route::run(&args),
+        Command::Config(args) => config::command::run(&args),
+        Command::Key(args) => config::key::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Rtk(args) => rtk::run(&args),
         #[cfg(feature = "blobs")]
         Command::Blobs(args) => blobs::run(&args),

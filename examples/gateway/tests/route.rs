@@ -192,13 +192,12 @@ fn mistakes_are_named() {
         "connections = [\n  { id = \"openai\" },\n]",
         "connections = [{ id = \"openai/work\" }, { id = \"openai/work\" }]",
         "connections = [{ id = \"opena/work\" }]",
-        "connections = [{ id = \"openai/work\", key = \"sk-very-secret\" }]",
+        "connections = [{ id = \"openai/work\", key = { env = \"sk-very-secret\" } }]",
         "connections = [{ id = \"openai/work\" }]\ncombos = [{ name = \"a\", strategy = \"priorty\", steps = [\"openai/gpt-5\"] }]",
         "connections = [{ id = \"openai/work\" }]\ncombos = [{ name = \"a\", strategy = \"priority\", steps = [{ modle = \"x\" }] }]",
         "connections = [",
     ] {
-        let code = if text.contains("opena/") { 3 } else { 1 };
-        told(text, code, explain(text));
+        told(text, 78, explain(text));
     }
     told("no connection", 2, run(&["route", "explain", "auto"], b""));
     told("no file", 3, run(&["route", "explain", "auto", "--config", "nowhere.toml"], b""));

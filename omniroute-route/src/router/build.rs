@@ -35,6 +35,7 @@ pub struct RouterBuilder {
     seed: u64,
     options: RouteOptions,
     execution: Execution,
+    auto: Option<Arc<dyn RoutingStrategy>>,
 }
 
 impl RouterBuilder {
@@ -53,6 +54,7 @@ impl RouterBuilder {
             seed: 0,
             options: RouteOptions::default(),
             execution: Execution::default(),
+            auto: None,
         }
     }
 
@@ -155,6 +157,14 @@ impl RouterBuilder {
         self
     }
 
+    /// The strategy behind the name `auto`, instead of the built-in one with its usual weights. Names such as `auto/coding`
+    /// keep their own.
+    #[must_use]
+    pub fn auto(mut self, strategy: Arc<dyn RoutingStrategy>) -> Self {
+        self.auto = Some(strategy);
+        self
+    }
+
     /// Checks everything and builds.
     ///
     /// # Errors
@@ -217,6 +227,7 @@ impl RouterBuilder {
             seed: self.seed,
             options: self.options,
             execution: self.execution,
+            auto: self.auto,
             slots: std::sync::Mutex::default(),
             desks: std::sync::Mutex::default(),
             stats: Stats::default(),

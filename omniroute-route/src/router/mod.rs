@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use omniroute_core::route::{Feedback, RouteError, RouteOptions};
+use omniroute_core::route::{Feedback, RouteError, RouteOptions, RoutingStrategy};
 use omniroute_core::wire::Wire;
 use omniroute_core::{ChatRequest, Compressor, ConnectionId, Env, Provider, ProviderId};
 use omniroute_resilience::{Health, LeaseClaim, Resilience};
@@ -78,6 +78,8 @@ pub(crate) struct Inner {
     seed: u64,
     options: RouteOptions,
     execution: Execution,
+    /// The strategy of the name `auto`, if it is not the built-in one.
+    auto: Option<Arc<dyn RoutingStrategy>>,
     slots: Mutex<Slots>,
     desks: Mutex<Vec<Desk>>,
     stats: Stats,
@@ -334,7 +336,8 @@ impl Inner {
             Route::Auto(auto_name) => {
                 let (pool, out) = auto_pool(version, auto_name, &*self.directory);
                 left_out = out;
-                (key.clone(), pool, Planner::new(key.clone(), auto(auto_name, None)))
+                let own = self.auto.clone().filter(|_| &**key == "auto");
+                (key.clone(), pool, Planner::new(key.clone(), own.unwrap_or_else(|| auto(auto_name, None))))
             }
             Route::Model { provider, model } => {
                 let first = STRATEGIES.iter().find(|entry| entry.id == "fill-first");

@@ -134,8 +134,18 @@ impl Config {
         suggestion(name, known.into_iter())
     }
 
+    /// The bounds of what is remembered between calls.
+    pub fn memo(&self) -> MemoLimits {
+        self.memo
+    }
+
+    /// Longest body that is worked on, in bytes; none: the compressor's own bound.
+    pub fn max_body_bytes(&self) -> Option<usize> {
+        self.max_body_bytes
+    }
+
     /// The steps of a plan, with the settings of its engines; `None` if there is no such plan.
-    pub(crate) fn steps(&self, plan: &str) -> Option<Vec<Step>> {
+    pub fn steps(&self, plan: &str) -> Option<Vec<Step>> {
         let steps = match self.combos.get(plan) {
             Some(steps) => steps.clone(),
             None => Plan::parse(plan).ok()?.steps().to_vec(),

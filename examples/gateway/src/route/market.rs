@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use omniroute_core::route::{AccountTier, Billing};
+use omniroute_core::route::{AccountTier, Billing, RouteOptions};
 use omniroute_core::{Capability, Env, ModelFact, ModelFacts, Provider};
 use omniroute_providers::{Availability, Catalog, Medium, Status, Terms};
-use omniroute_route::{Connection, Router, RouterBuilder};
+use omniroute_route::{Connection, Execution, OptionReader, Router, RouterBuilder, strategy};
 
 use super::config::{self, Config, ConnectionLine, ModelLine};
 use crate::exit::{Failure, note};
@@ -52,7 +52,7 @@ pub(crate) fn router_with(
                     )));
                 }
                 // Somebody has to name those who need no key, and those whose terms are against programs.
-                let shy = row.terms == Terms::Avoid || (row.anonymous && line.env.is_none());
+                let shy = row.terms == Terms::Avoid || (row.anonymous && line.secrets().next().is_none());
                 connection.only_named = line.only_named.unwrap_or(shy);
             }
             None if declared => connection.only_named = line.only_named.unwrap_or(false),
@@ -81,8 +81,24 @@ pub(crate) fn router_with(
             }
         }
     }
-    for combo in config.combos().map_err(Failure::failed)? {
+    for combo in config.combos() {
         builder = builder.combo(combo);
+    }
+    let mut options = RouteOptions::default();
+    options.budget = config.routing.auto.budget_usd_per_request;
+    builder = builder.options(options);
+    if let Some(most) = config.routing.max_attempts {
+        let mut execution = Execution::default();
+        execution.max_attempts = most;
+        builder = builder.execution(execution);
+    }
+    if let (Some(map), Ok(entry)) = (config.routing.auto.options(), strategy("auto", "routing.auto")) {
+        let mut reader = OptionReader::new("routing.auto", &map);
+        let strategy = (entry.build)(&mut reader);
+        reader.finish().map_err(|errors| {
+            Failure::config(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        })?;
+        builder = builder.auto(strategy);
     }
     for (from, to) in &config.models.aliases {
         builder = builder.mapping(from, to);
@@ -108,8 +124,9 @@ fn connection(line: &ConnectionLine, provider: &str, name: &str, keys: bool) -> 
         config::Billing::Free => Billing::Free,
     };
     connection.disabled = line.disabled;
-    let set = |name: &String| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    connection.no_credential = keys && line.env.as_ref().is_some_and(|name| !set(name));
+    // Without any of the keys that are named there is nothing to sign in with.
+    let named = line.secrets().next().is_some();
+    connection.no_credential = keys && named && !line.secrets().any(crate::config::secret::Secret::is_there);
     connection
 }
 

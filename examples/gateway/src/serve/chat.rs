@@ -44,10 +44,8 @@ pub(super) async fn chat(
 ) -> Result<Response, Fault> {
     let place = gateway.place()?;
     let doc = super::intake::doc(body)?;
-    let Control { mut options, session, notes, explain, profile } = {
-        let defaults = omniroute_core::route::RouteOptions::default();
-        control::read(&head.headers, &doc, caller, &defaults)?
-    };
+    let Control { mut options, session, notes, explain, profile } =
+        control::read(&head.headers, &doc, caller, &gateway.defaults)?;
     let mut request = request(gateway, doc, wire, &address)?.with_principal(caller.principal.clone());
     let name: Option<&Arc<str>> = head.extensions.get();
     options.request = name.cloned();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, Shared};
 use omniroute_compress::Compress;
+use omniroute_core::route::RouteOptions;
 use omniroute_core::{Env, Mono, UnixMs};
 use omniroute_providers::{Catalog, HttpProvider};
 use omniroute_resilience::Resilience;
@@ -149,6 +150,8 @@ pub(super) struct Gateway {
     pub(super) telling: Telling,
     /// What an absent model means; none: it is refused.
     pub(super) default_model: Option<String>,
+    /// What requests ask for that do not say otherwise.
+    pub(super) defaults: RouteOptions,
     pub(super) started: Mono,
     pub(super) stopping: Stopping,
     pub(super) running: Arc<AtomicUsize>,

@@ -1,11 +1,10 @@
 //! Who may speak to us at all: names we answer to, pages that may call, nothing secret in an address.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, Method, Uri};
 
 use super::fault::Fault;
+pub(super) use crate::config::net::is_loopback;
 
 /// Longest address.
 const URI: usize = 8 << 10;
@@ -112,17 +111,6 @@ impl Guard {
         }
         self.management && listed && origin != "*"
     }
-}
-
-/// A name that only this machine has.
-pub(super) fn is_loopback(name: &str) -> bool {
-    let bare = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    if bare == "localhost" || bare.ends_with(".localhost") {
-        return true;
-    }
-    let six = bare.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    six.is_some_and(|six| six.parse::<Ipv6Addr>().is_ok_and(|six| six.is_loopback()))
-        || bare.parse::<Ipv4Addr>().is_ok_and(|four| four.is_loopback())
 }
 
 fn without_port(host: &str) -> &str {

@@ -25,7 +25,11 @@ use tokio::sync::watch;
 use crate::exit::{Failure, note};
 use crate::route::config::ConfigArgs;
 
-pub(crate) use setup::{CompressionLine, GatewayLine, StoreLine};
+/// Names of all scopes.
+#[cfg(test)]
+pub(crate) fn scope_names() -> impl Iterator<Item = &'static str> {
+    keys::Scope::ALL.iter().map(|(_, name)| *name)
+}
 
 /// Options of `omniroute serve`.
 #[derive(Debug, Args)]
@@ -46,7 +50,11 @@ pub(crate) struct ServeArgs {
 
 /// Runs the command until it is told to end.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let mut config = args.config.read_or_empty()?;
+    let sources = args.config.sources()?;
+    let mut config = args.config.with_options(&sources)?;
+    if !args.quiet && !sources.mistakes.is_empty() {
+        note(sources.text(crate::terminal::Paint::stderr()).trim_end());
+    }
     let addresses = setup::listen(&config, args.listen.as_deref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -2,90 +2,25 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use omniroute_compress::{Compress, Plan};
+use omniroute_compress::Compress;
+use omniroute_core::route::RouteOptions;
 use omniroute_core::{Clock, Env, HttpTransport, Offload, Provider, ResilienceStore};
-use omniroute_providers::credentials::{CredentialError, CredentialSource, EnvKey, Held};
+use omniroute_providers::credentials::{CredentialError, CredentialSource, EnvKey, Held, KeyRing, RingOrder};
 use omniroute_providers::transport::{ReqwestTransport, TokioClock};
-use omniroute_providers::{Availability, Catalog, HttpProvider};
+use omniroute_providers::{Availability, Catalog, HttpProvider, ProviderBuilder};
 use omniroute_resilience::{
-    Class, Config as Knobs, ConnectionSpec, MemoryStore, RedisConfig, RedisStore, Resilience, Span,
-    SqliteConfig, SqliteStore,
+    Class, ConnectionSpec, MemoryStore, RedisConfig, RedisStore, Resilience, SqliteConfig, SqliteStore,
 };
-use serde::Deserialize;
 
 use super::gateway::{Gateway, Limits, Line, Stopping, Telling};
 use super::guard::{Guard, is_loopback};
 use super::keys::{Keys, Scope, Scopes};
+use crate::config::model::{Config, ConnectionLine, KeyStrategy, StoreLine};
+use crate::config::secret::Secret;
 use crate::exit::{Failure, note};
-use crate::route::config::{Config, ConnectionLine};
-
-/// The section `[gateway]`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct GatewayLine {
-    listen: Option<String>,
-    allowed_hosts: Vec<String>,
-    headers: Option<String>,
-    keys: Vec<KeyLine>,
-    cors: CorsLine,
-    max_in_flight: Option<usize>,
-    max_body_bytes: Option<usize>,
-    shutdown_grace_ms: Option<u64>,
-    ping_ms: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KeyLine {
-    name: String,
-    hash: String,
-    scopes: Vec<String>,
-    #[serde(default)]
-    connections: Vec<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct CorsLine {
-    origins: Vec<String>,
-    management: bool,
-}
-
-/// The section `[compression]`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct CompressionLine {
-    mode: Option<String>,
-}
-
-/// The section `[store]`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct StoreLine {
-    kind: Option<String>,
-    path: Option<PathBuf>,
-    url: Option<UrlLine>,
-    /// The server keeps every acknowledged write.
-    durable: bool,
-}
-
-/// An address that may hold a password.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum UrlLine {
-    Plain(String),
-    Variable { env: String },
-}
-
-impl std::fmt::Debug for UrlLine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("UrlLine(..)")
-    }
-}
 
 /// Address where nothing else is said.
 pub(super) const LISTEN: &str = "127.0.0.1:20128";
@@ -118,22 +53,55 @@ pub(super) fn listen(config: &Config, flag: Option<&str>) -> Result<Vec<SocketAd
     Ok(vec![one])
 }
 
-/// A key where the configuration says it is, looked up when it is needed.
-#[derive(Debug, Clone)]
+/// A key where the configuration says it is. It is fetched when it is needed first, and again when it was refused: a
+/// file may hold a new one by then.
+#[derive(Debug)]
 struct Named {
-    provider: String,
-    variable: String,
+    place: String,
+    secret: Secret,
+    held: Mutex<Option<Held>>,
 }
 
 #[async_trait::async_trait]
 impl CredentialSource for Named {
-    async fn get(&self, _: &Env, _: Option<&Held>) -> Result<Held, CredentialError> {
-        match std::env::var(&self.variable) {
-            Ok(key) if !key.is_empty() => Ok(Held::key(key)),
-            _ => Err(CredentialError::Failed {
-                place: self.provider.clone(),
-                message: format!("the variable {} is not set", self.variable),
-            }),
+    async fn get(&self, _: &Env, refused: Option<&Held>) -> Result<Held, CredentialError> {
+        let mut held = self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match &*held {
+            Some(known) if !refused.is_some_and(|refused| refused.is_same(known)) => Ok(known.clone()),
+            _ => {
+                let failed = |message| CredentialError::Failed { place: self.place.clone(), message };
+                let fetched = Held::key(self.secret.fetch().map_err(failed)?);
+                *held = Some(fetched.clone());
+                Ok(fetched)
+            }
+        }
+    }
+}
+
+/// The keys of a connection: one, or several in turn.
+fn credentials(builder: ProviderBuilder, line: &ConnectionLine, salt: u64) -> ProviderBuilder {
+    let mut secrets = line.secrets();
+    let place = line.id.clone();
+    match (secrets.next(), line.secrets().count()) {
+        (None, _) => builder,
+        (Some(secret), 1) => {
+            builder.credentials(Named { place, secret: secret.clone(), held: Mutex::new(None) })
+        }
+        _ => {
+            let order = match line.key_strategy {
+                KeyStrategy::RoundRobin => RingOrder::RoundRobin,
+                KeyStrategy::LeastRecent => RingOrder::LeastRecent,
+                KeyStrategy::FirstHealthy => RingOrder::FirstHealthy,
+            };
+            let fetched = line.secrets().filter_map(|secret| match secret.fetch() {
+                Ok(key) => Some(Held::key(key)),
+                Err(why) => {
+                    note(&format!("a key of {place} is left out: {why}"));
+                    None
+                }
+            });
+            let keys = fetched.collect();
+            builder.credentials(KeyRing::new(place.clone(), keys, order, salt))
         }
     }
 }
@@ -157,6 +125,7 @@ pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<G
     if config.connections.is_empty() {
         found(config, &catalog);
     }
+    let salt = getrandom::u64().map_err(|error| Failure::failed(format!("no random numbers: {error}")))?;
     let mut lines = Vec::new();
     let mut specs = Vec::new();
     for line in &config.connections {
@@ -167,50 +136,50 @@ pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<G
         }
         let row = catalog.provider(provider).ok_or_else(|| unknown(&line.id))?;
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let own = row.key_variables().any(|name| set(&name));
-        let ready = match &line.env {
-            Some(name) => set(name),
-            None => own || row.anonymous || row.auth.optional,
+        // The usual key goes to the provider's own host only.
+        let elsewhere = line.base_url.as_deref().is_some_and(|url| {
+            !row.base_url.as_ref().is_some_and(|known| crate::config::net::same_origin(known, url))
+        });
+        let own = !elsewhere && row.key_variables().any(|name| set(&name));
+        let named = line.secrets().next().is_some();
+        let ready = match named {
+            true => line.secrets().any(Secret::is_there),
+            false => own || row.anonymous || row.auth.optional,
         };
         let builder = HttpProvider::builder(&catalog, provider);
-        let builder = match &line.env {
-            Some(variable) => {
-                builder.credentials(Named { provider: provider.to_owned(), variable: variable.clone() })
-            }
-            None if own => builder.credentials(EnvKey::of(&row)),
+        let builder = match &line.base_url {
+            Some(url) => builder.base_url(url),
             None => builder,
+        };
+        let builder = match named {
+            true => credentials(builder, line, salt),
+            false if own => builder.credentials(EnvKey::of(&row)),
+            false => builder,
         };
         let http = Arc::new(builder.build().map_err(Failure::failed)?);
         let class = if row.class == omniroute_providers::Class::Local { Class::Local } else { Class::ApiKey };
-        specs.push(ConnectionSpec::new(provider, name, class));
-        let auth = if line.env.is_some() || own { "api_key" } else { "none" };
+        let mut spec = ConnectionSpec::new(provider, name, class);
+        spec.limits.max_concurrent = line.max_concurrent;
+        (spec.limits.rpm, spec.limits.tpm) = (line.rpm, line.tpm);
+        (spec.limits.rpd, spec.limits.tpd) = (line.rpd, line.tpd);
+        specs.push(spec);
+        let auth = if named || own { "api_key" } else { "none" };
         lines.push(Line {
             provider: provider.into(),
             name: name.into(),
             http,
             ready,
             auth,
-            tags: Vec::new(),
+            tags: line.tags.clone(),
         });
     }
-    let salt = getrandom::u64().map_err(|error| Failure::failed(format!("no random numbers: {error}")))?;
     if config.routing.seed == 0 {
         config.routing.seed = salt >> 1;
     }
     let resilience = resilience(config, &clock, &env.offload, salt).await?;
     resilience.configure(&specs);
-    let mode = config.compression.mode.clone().unwrap_or_else(|| "safe".to_owned());
-    let plan = Plan::parse(&mode).map_err(|error| Failure::config(format!("compression.mode: {error}")))?;
-    let compress = if plan.steps().is_empty() {
-        None
-    } else {
-        Some(
-            Compress::builder()
-                .plan(plan.name())
-                .build()
-                .map_err(|error| Failure::config(error.to_string()))?,
-        )
-    };
+    let mode = config.compression.plan().to_owned();
+    let compress = compressor(config)?;
     let (shared, compressor, within) = (lines.clone(), compress.clone(), resilience.clone());
     let vendor = move |provider: &str, name: &str| -> Arc<dyn Provider> {
         let line = shared.iter().find(|line| &*line.provider == provider && &*line.name == name);
@@ -218,7 +187,7 @@ pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<G
             .expect("every connection has its provider")
     };
     let router = crate::route::market::router_with(config, &catalog, env.clone(), true, vendor, |builder| {
-        let builder = builder.resilience(within);
+        let builder = specs.into_iter().fold(builder.resilience(within), |builder, spec| builder.spec(spec));
         match compressor {
             Some(compressor) => builder.compressor(Arc::new(compressor)),
             None => builder,
@@ -228,9 +197,9 @@ pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<G
     let line = &config.gateway;
     let mut limits = Limits::default();
     limits.in_flight = line.max_in_flight.unwrap_or(limits.in_flight);
-    limits.body = line.max_body_bytes.unwrap_or(limits.body);
-    limits.grace = line.shutdown_grace_ms.map_or(limits.grace, std::time::Duration::from_millis);
-    limits.ping = line.ping_ms.map_or(limits.ping, std::time::Duration::from_millis);
+    limits.body = line.max_body().unwrap_or(limits.body);
+    limits.grace = line.shutdown_grace().unwrap_or(limits.grace);
+    limits.ping = line.ping().unwrap_or(limits.ping);
     if keys.is_empty() && line.cors.origins.iter().any(|origin| origin == "*") {
         return Err(Failure::config("gateway.cors.origins has \"*\", which needs keys"));
     }
@@ -249,6 +218,8 @@ pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<G
         origins: line.cors.origins.clone(),
         management: line.cors.management,
     };
+    let mut defaults = RouteOptions::default();
+    defaults.budget = config.routing.auto.budget_usd_per_request;
     let started = clock.now().mono;
     let plan = if compress.is_some() { mode } else { "off".to_owned() };
     Ok(Gateway {
@@ -263,7 +234,11 @@ pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<G
         guard,
         limits,
         telling,
-        default_model: Some("auto".to_owned()),
+        default_model: match config.routing.default.as_deref() {
+            Some("error") => None,
+            said => Some(said.unwrap_or("auto").to_owned()),
+        },
+        defaults,
         started,
         stopping,
         running: Arc::new(AtomicUsize::new(0)),
@@ -272,6 +247,23 @@ pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<G
         number: AtomicU64::new(0),
         salt,
     })
+}
+
+/// What makes requests shorter; none: compression is off.
+fn compressor(config: &Config) -> Result<Option<Compress>, Failure> {
+    let section = &config.compression;
+    let steps = section.steps(section.plan()).unwrap_or_default();
+    if steps.is_empty() {
+        return Ok(None);
+    }
+    let mut builder = Compress::builder().memo(section.memo()).strict(section.strict());
+    // A plan with its own settings has the same name in receipts as one without.
+    let plain = omniroute_compress::Plan::parse(section.plan()).is_ok_and(|known| known.steps() == steps);
+    builder = if plain { builder.plan(section.plan()) } else { builder.steps(steps) };
+    if let Some(bytes) = section.max_body_bytes() {
+        builder = builder.max_body_bytes(bytes);
+    }
+    builder.build().map(Some).map_err(|error| Failure::config(error.to_string()))
 }
 
 fn unknown(id: &str) -> Failure {
@@ -336,14 +328,6 @@ fn found(config: &mut Config, catalog: &Catalog) {
     }
 }
 
-/// Where state is kept between runs if nothing is said: the user's own folder for such things.
-fn state_file() -> Option<PathBuf> {
-    let own = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = own("XDG_STATE_HOME").filter(|path| path.is_absolute());
-    let folder = folder.or_else(|| Some(own("HOME")?.join(".local/state")))?;
-    Some(folder.join("omniroute").join("omniroute.db"))
-}
-
 async fn store(
     line: &StoreLine,
     clock: &Arc<dyn Clock>,
@@ -356,7 +340,7 @@ async fn store(
         ("sqlite", path, None) => {
             let nowhere =
                 || Failure::config("store.path is missing, and neither XDG_STATE_HOME nor HOME is set");
-            let path = path.clone().or_else(state_file).ok_or_else(nowhere)?;
+            let path = path.clone().or_else(crate::config::state_file).ok_or_else(nowhere)?;
             let opened = SqliteStore::open(SqliteConfig::new(&path), clock, offload).await;
             let store = opened
                 .map_err(|error| Failure::config(format!("store.path \"{}\": {error}", path.display())))?;
@@ -369,12 +353,7 @@ async fn store(
             Ok(Arc::new(store))
         }
         ("redis", None, Some(url)) => {
-            let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-            let url = match url {
-                UrlLine::Plain(url) => url.clone(),
-                UrlLine::Variable { env } => variable(env)
-                    .ok_or_else(|| Failure::config(format!("store.url: the variable {env} is not set")))?,
-            };
+            let url = url.fetch().map_err(|why| Failure::config(format!("store.url: {why}")))?;
             let mut settings = RedisConfig::new(url);
             settings.durable = line.durable;
             let opened = RedisStore::open(settings, clock, offload).await;
@@ -397,9 +376,8 @@ async fn resilience(
     process: u64,
 ) -> Result<Resilience, Failure> {
     let store = store(&config.store, clock, offload).await?;
-    let mut knobs = Knobs::default();
-    knobs.affinity.ttl = Span::minutes(30);
-    knobs.lease.enabled =
+    let mut knobs = config.resilience.clone();
+    knobs.lease.enabled |=
         config.gateway.keys.iter().any(|key| key.scopes.iter().any(|name| name == Scope::Lease.name()));
     let builder = Resilience::builder(store, Arc::clone(clock)).config(knobs);
     let built = builder.seed(config.routing.seed).process(process).build();

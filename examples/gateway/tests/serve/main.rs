@@ -11,6 +11,7 @@ mod endings;
 mod leases;
 mod manners;
 mod recorded;
+mod secrets;
 
 use common::http::{Said, Vendor};
 
