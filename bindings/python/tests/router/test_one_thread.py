@@ -63,7 +63,7 @@ def test_500_chats_on_one_thread() -> None:
             replies = await asyncio.gather(*(router.chat(ask) for ask in asks))
             assert [reply.text for reply in replies] == [f"n{n}" for n in range(500)]
             assert len({reply.receipt.request for reply in replies}) == 500
-            assert native_threads() == before
+            assert native_threads() <= before  # those of other tests may end meanwhile
             assert router._registry is not None and not router._registry.drivers
 
     asyncio.run(main())
