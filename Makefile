@@ -12,7 +12,7 @@ FULL = --features omniroute-compress/store-sqlite,omniroute-gateway/blobs,omniro
 SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
 
 .PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench bench-route bench-wire estimator
-.PHONY: examples eval rtk-report prose-report resilience-report route-report wire-report fuzz bless new-engine new-filter
+.PHONY: examples soak eval rtk-report prose-report resilience-report route-report wire-report fuzz bless new-engine new-filter
 
 help:
 	@echo "make demo        compress a recorded agent session turn by turn, then route it past failing vendors (no keys, no network)"
@@ -30,6 +30,7 @@ help:
 	@echo "make wire-report every check of the wires over every recorded exchange, by vendor"
 	@echo "make route-report what the learning policy gains in the simulator; ten minutes (SEEDS=\"1 4 201 204\" takes two)"
 	@echo "make tokens-exact exact token counts against the reference, over every recorded text"
+	@echo "make soak        five minutes of clients, failing vendors and a kill -9 against the gateway"
 	@echo "make clients     official clients of OpenAI, Anthropic and Gemini against the gateway"
 	@echo "make python, make node  the package of one language, with its tests and the frameworks it adapts to"
 	@echo "make dist        wheels and npm tarballs, and a proof that they install and work offline"
@@ -94,6 +95,10 @@ simulator:
 # Every fault script on every store; takes hours. Rows are kept, so that it can go on where it stopped.
 resilience-report:
 	$(CARGO) run --release -q $(SHARED) --example resilience_report -- --rows target/resilience-rows.tsv --out docs/src/resilience-report.md
+
+# Five minutes of faults against the gateway.
+soak:
+	SOAK_SECONDS=300 SOAK_REPORT=$(CURDIR)/docs/src/soak-report.md SOAK_DATE="$(shell date +%F), $(shell uname -sm)" $(CARGO) test --release -p omniroute-gateway --test soak -- --nocapture
 
 route-report:
 	$(CARGO) run --release -q -p omniroute-route --example route_report -- $(or $(SEEDS),1 20 201 220) "$(shell date +%F)" "$(shell uname -sm), $(shell nproc) cores" > docs/src/route-report.md.new

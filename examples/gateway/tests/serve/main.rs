@@ -12,6 +12,7 @@ mod leases;
 mod manners;
 mod recorded;
 mod secrets;
+mod shared;
 
 use common::http::{Said, Vendor};
 
