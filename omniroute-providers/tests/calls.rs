@@ -407,6 +407,26 @@ fn anthropic_counts_tokens() {
     assert_eq!(env.clock.now().wall, NOW);
 }
 
+/// Some vendors answer whole although they were asked for a stream; others call a stream JSON.
+#[test]
+fn a_whole_answer_where_a_stream_was_asked_for_is_whole() {
+    let whole = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
+    let ask = |pieces: Vec<bytes::Bytes>| {
+        let vendor =
+            Vendor::new([Step::of(200, &[("content-type", "application/json; charset=utf-8")], pieces)]);
+        let (env, _) = env(&vendor);
+        run(openai(Timeouts::default()).chat(&env, &request(true), &Call::new("m"))).unwrap()
+    };
+    for cut in [1, 40, 4_000] {
+        let pieces = |text: &str| text.as_bytes().chunks(cut).map(bytes::Bytes::copy_from_slice).collect();
+        let ChatBody::Whole(doc) = ask(pieces(whole)).unwrap().body else { panic!("not whole: {cut}") };
+        assert_eq!(doc.source(), whole);
+        assert!(matches!(ask(pieces(STREAM)).unwrap().body, ChatBody::Stream(_)), "{cut}");
+        let failed = r#"{"error":{"message":"no","type":"invalid_request_error"}}"#;
+        assert!(ask(pieces(failed)).is_err(), "an error is none the less one");
+    }
+}
+
 #[test]
 fn a_host_that_only_streams_gives_whole_answers_too() {
     let provider = HttpProvider::builder(&Catalog::embedded(), "kimi")

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::StreamExt;
 use http::HeaderMap;
 use omniroute_core::hub::ErrorBody;
 use omniroute_core::wire::{WireError, Written};
-use omniroute_core::{ChatBody, ChatResponse, Doc, Env, Failure, Phase};
+use omniroute_core::{Body, ChatBody, ChatResponse, Doc, Env, Failure, Phase};
 
 use super::clocked::Timeouts;
 use super::exchange::Exchange;
@@ -40,6 +41,18 @@ impl Inner {
         let request_id = call_name(headers, &exchange.redactor);
         let resent = exchange.resent;
         let reader = stream.and_then(|timeouts| Some((timeouts, written.stream_reader(self.format)?)));
+        let reader = match reader {
+            // Some answer whole although a stream was asked for.
+            Some(_) if is_json(exchange.response.headers()) => {
+                let (head, mut body) = exchange.response.into_parts();
+                let first = exchange.limit.hold(&*env.clock, Phase::Headers, body.next()).await?;
+                let whole = matches!(&first, Some(Ok(piece)) if piece.trim_ascii_start().starts_with(b"{"));
+                let body = Body::stream(futures::stream::iter(first).chain(body));
+                exchange.response = http::Response::from_parts(head, body);
+                reader.filter(|_| !whole)
+            }
+            reader => reader,
+        };
         let body = match reader {
             Some((timeouts, reader)) => {
                 self.credentials.heard(&exchange.held, None, now);
@@ -117,6 +130,12 @@ impl Inner {
         }
         Ok(doc)
     }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind =
+        headers.get(http::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
 /// Whether an error is that of an answer without content.
