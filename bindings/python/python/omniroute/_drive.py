@@ -62,12 +62,12 @@ class Response:
 class Registry:
     """Drivers of a router that are under way."""
 
-    __slots__ = ("drivers", "kept")
+    __slots__ = ("drivers", "make")
 
     def __init__(self) -> None:
         self.drivers: "dict[int, Driver]" = {}
-        #: Tasks that nobody waits for.
-        self.kept: "set[asyncio.Future[Any]]" = set()
+        #: What drives a call.
+        self.make = Driver
 
     def wake(self, ids: "list[int]", loop: "asyncio.AbstractEventLoop | None") -> None:
         """Other calls can go on, on whatever loop they are."""
@@ -82,11 +82,6 @@ class Registry:
                     driver.loop.call_soon_threadsafe(driver.ring)
                 except RuntimeError:
                     pass  # its loop is closed, and it with it
-
-    def keep(self, task: "asyncio.Future[Any]") -> None:
-        """A task that ends by itself."""
-        self.kept.add(task)
-        task.add_done_callback(self.kept.discard)
 
 
 def _error(value: object) -> BaseException:
