@@ -56,7 +56,7 @@ def tool(folder: pathlib.Path, call: om.ToolCall) -> str:
             ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
             return ended.stdout + ended.stderr
         case "read":
-            return (folder / asked["path"]).read_text()
+            return (folder / str(asked["path"])).read_text()
         case _:
             (folder / asked["path"]).write_text(asked["text"])
             return "written"
