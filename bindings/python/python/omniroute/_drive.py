@@ -93,7 +93,9 @@ def _error(value: object) -> BaseException:
 class Driver:
     """One call on one loop."""
 
-    __slots__ = ("_ask", "_call", "_clock", "_end", "_open", "_registry", "_rung", "_tasks", "_transport", "_waiter", "loop")
+    __slots__ = (
+        "_ask", "_call", "_clock", "_end", "_open", "_registry", "_rung", "_tasks", "_transport", "_waiter", "loop",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -139,7 +141,8 @@ class Driver:
             self._waiter = self.loop.create_future()
             timer = None
             if wake is not None:
-                timer = self.loop.call_later(wake, self.ring) if self._clock is None else self._clock.after(wake, self.ring)
+                later = self.loop.call_later if self._clock is None else self._clock.after
+                timer = later(wake, self.ring)
             try:
                 await self._waiter
             finally:
