@@ -4,7 +4,7 @@
 CARGO ?= cargo
 
 # Everything that can be switched on, so that one build serves all tests.
-FULL = --features omniroute-compress/store-sqlite,omniroute-gateway/blobs,omniroute/tokens-exact \
+FULL = --features omniroute-compress/store-sqlite,omniroute-gateway/blobs,omniroute/tokens-exact,omniroute/router \
   --features omniroute-resilience/simulator,omniroute-resilience/store-sqlite,omniroute-resilience/store-redis \
   --features omniroute-providers/bedrock,omniroute-providers/radar,omniroute-providers/sigv4 \
   --features omniroute-providers/clock-tokio,omniroute-providers/transport-reqwest
@@ -83,6 +83,7 @@ features:
 	$(CARGO) check -q -p omniroute-providers --features sigv4
 	$(CARGO) check -q -p omniroute-providers --features transport-reqwest
 	$(CARGO) check -q -p omniroute-providers --features clock-tokio
+	$(CARGO) check -q -p omniroute --features router
 	$(CARGO) check -q -p omniroute-gateway --no-default-features
 
 # With real files and a real redis-server.

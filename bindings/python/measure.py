@@ -55,10 +55,62 @@ def main() -> None:
     build = least(om.Compressor)
     print(f"making a compressor: {build:.3f} ms CPU")
 
+    routing()
     one = wall(1, compact, om)
     two = wall(2, compact, om)
     print(f"two threads, two sessions: {2 * one / two:.2f}x one thread (of {os.cpu_count()} processors)")
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+ASK = {"model": "openai/gpt-5", "messages": [{"role": "user", "content": "word " * 200}]}
+REPLY = {
+    "id": "1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "gpt-5",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "hello"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12},
+}
+
+
+def routing() -> None:
+    """`Router.chat` of 1 KB, one candidate, over a transport that answers at once, less that transport awaited alone."""
+    import asyncio
+
+    import omniroute as om
+    from omniroute._drive import Response
+
+    body, reply = json.dumps(ASK).encode(), json.dumps(REPLY).encode()
+
+    class Bare:
+        async def send(self, request: object) -> Response:
+            return Response(200, [("content-type", "application/json")], reply)
+
+    async def short(work: "object", times: int = 25) -> float:
+        start = time.process_time()
+        for _ in range(times):
+            await work()  # type: ignore[operator]
+        return (time.process_time() - start) / times * 1e6
+
+    async def main() -> None:
+        bare = Bare()
+
+        async def alone() -> None:
+            await asyncio.create_task(bare.send(None))
+
+        for plan in ("off", "safe"):
+            config = {"connections": [{"id": "openai/x", "key": "k"}], "compression": {"plan": plan}}
+            async with om.Router(config, transport=bare) as router:
+
+                async def chat() -> None:
+                    _ = (await router.chat(body)).body  # noqa: B023
+
+                await short(chat, 300)
+                least = min([await short(chat) for _ in range(300)])
+                nothing = min([await short(alone) for _ in range(300)])
+                print(f"Router.chat, plan {plan}: {least - nothing:.0f} us CPU (transport alone {nothing:.0f})")
+
+    asyncio.run(main())
 
 
 def run_import() -> "tuple[float, ...]":

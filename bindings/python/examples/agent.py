@@ -52,11 +52,11 @@ def tool(folder: pathlib.Path, call: om.ToolCall) -> str:
     asked = call.json()
     match call.name:
         case "run":
-            command = [sys.executable, *asked["command"].split()[1:]]
+            command: list[str] = [sys.executable, *asked["command"].split()[1:]]
             ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
             return ended.stdout + ended.stderr
         case "read":
-            return (folder / asked["path"]).read_text()
+            return (folder / str(asked["path"])).read_text()
         case _:
             (folder / asked["path"]).write_text(asked["text"])
             return "written"

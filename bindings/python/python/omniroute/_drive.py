@@ -62,12 +62,12 @@ class Response:
 class Registry:
     """Drivers of a router that are under way."""
 
-    __slots__ = ("drivers", "kept")
+    __slots__ = ("drivers", "make")
 
     def __init__(self) -> None:
         self.drivers: "dict[int, Driver]" = {}
-        #: Tasks that nobody waits for.
-        self.kept: "set[asyncio.Future[Any]]" = set()
+        #: What drives a call.
+        self.make = Driver
 
     def wake(self, ids: "list[int]", loop: "asyncio.AbstractEventLoop | None") -> None:
         """Other calls can go on, on whatever loop they are."""
@@ -83,11 +83,6 @@ class Registry:
                 except RuntimeError:
                     pass  # its loop is closed, and it with it
 
-    def keep(self, task: "asyncio.Future[Any]") -> None:
-        """A task that ends by itself."""
-        self.kept.add(task)
-        task.add_done_callback(self.kept.discard)
-
 
 def _error(value: object) -> BaseException:
     """An error of the native module."""
@@ -98,7 +93,9 @@ def _error(value: object) -> BaseException:
 class Driver:
     """One call on one loop."""
 
-    __slots__ = ("_ask", "_call", "_clock", "_end", "_open", "_registry", "_rung", "_tasks", "_transport", "_waiter", "loop")
+    __slots__ = (
+        "_ask", "_call", "_clock", "_end", "_open", "_registry", "_rung", "_tasks", "_transport", "_waiter", "loop",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -144,7 +141,8 @@ class Driver:
             self._waiter = self.loop.create_future()
             timer = None
             if wake is not None:
-                timer = self.loop.call_later(wake, self.ring) if self._clock is None else self._clock.after(wake, self.ring)
+                later = self.loop.call_later if self._clock is None else self._clock.after
+                timer = later(wake, self.ring)
             try:
                 await self._waiter
             finally:

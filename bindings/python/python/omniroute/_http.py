@@ -57,7 +57,7 @@ class AsyncioTransport:
                     return await _answer(request.method, line, pool, key)
                 except _Stale:
                     line.abort()
-                    # Closed while it was idle: nobody has read the request.
+                    # Closed while it was idle, as far as can be told: it goes out again on another one.
                     if kept:
                         continue
                     raise TransportError("read", "the connection was closed before an answer came") from None

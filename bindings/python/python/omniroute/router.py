@@ -1,5 +1,7 @@
 """The router: a request in, an answer out, whoever gives it."""
 
+from os import getpid
+
 from . import _native
 from .compressor import _file, _not, _written
 from .errors import Cancelled, RequestError
@@ -40,7 +42,7 @@ class Router:
     """
 
     __slots__ = (
-        "__weakref__", "_clock", "_closed", "_core", "_custom", "_json", "_own", "_process", "_registry", "_seed",
+        "__weakref__", "_asked", "_clock", "_closed", "_core", "_custom", "_json", "_own", "_process", "_registry", "_seed",
         "_sync", "_text", "_transport",
     )  # fmt: skip
 
@@ -79,6 +81,7 @@ class Router:
         self._transport = _sending(transport)
         self._closed = False
         self._registry: "Registry | None" = None
+        self._asked: "Any" = None
         self._process = 0
         self._sync: "SyncRouter | None" = None
 
@@ -105,8 +108,7 @@ class Router:
         call = self._core.chat(body, wire, session, model, stream, timeout, list(tags), connection, plan)
         driver = self._driver(call)
         try:
-            state, reply = await driver.next()
-            return Reply(reply)
+            return Reply((await driver.next())[1])
         finally:
             driver.close()
 
@@ -180,7 +182,7 @@ class Router:
     async def aclose(self) -> None:
         """Admits nothing more, ends calls that are under way with :class:`~omniroute.Cancelled`, closes connections."""
         self._closed = True
-        if self._registry is not None and self._process == _pid():
+        if self._registry is not None and self._process == getpid():
             loop = _running()
             for driver in list(self._registry.drivers.values()):
                 if driver.loop is loop:
@@ -207,18 +209,22 @@ class Router:
         loop = _running()
         if self._closed:
             raise RequestError("the router was closed", code="closed")
-        from ._drive import Driver, Registry
+        registry = self._registry
+        if registry is None or self._process != getpid():
+            registry = self._begin()
+        return registry.make(loop, call, registry, self._transport, self._asked, self._clock)
 
-        process = _pid()
-        if self._registry is None or self._process != process:
-            # What was under way before a fork belongs to the parent.
-            self._registry, self._process = Registry(), process
+    def _begin(self) -> "Registry":
+        """Before the first call of the process. What was under way before a fork belongs to the parent."""
+        from ._drive import Registry
+
         if self._transport is None:
             from ._http import AsyncioTransport
 
             self._transport = AsyncioTransport()
-        ask = self._ask if self._own else None
-        return Driver(loop, call, self._registry, self._transport, ask, self._clock)
+        self._asked = self._ask if self._own else None
+        self._registry, self._process = Registry(), getpid()
+        return self._registry
 
     async def _ask(self, provider: str, model: str, stream: bool, body: bytes) -> "Any":
         from . import parts
@@ -372,19 +378,20 @@ def _sending(transport: "Any") -> "Any":
     return transport
 
 
-def _running() -> "asyncio.AbstractEventLoop":
-    import asyncio
+#: `asyncio.get_running_loop`, once somebody needs it: the package loads without asyncio.
+_get_loop: "Callable[[], asyncio.AbstractEventLoop] | None" = None
 
+
+def _running() -> "asyncio.AbstractEventLoop":
+    global _get_loop
+    if _get_loop is None:
+        from asyncio import get_running_loop
+
+        _get_loop = get_running_loop
     try:
-        return asyncio.get_running_loop()
+        return _get_loop()
     except RuntimeError:
         raise RuntimeError(
             "omniroute awaits on asyncio and no asyncio loop is running here; "
             "without one, or under trio, call router.sync.chat (in trio.to_thread.run_sync)"
         ) from None
-
-
-def _pid() -> int:
-    import os
-
-    return os.getpid()

@@ -1,6 +1,8 @@
 """The OpenAI SDK through a router of the process: no socket, no port."""
 
 import asyncio
+import pathlib
+import sys
 from typing import Any
 
 import openai
@@ -113,3 +115,32 @@ def test_a_client_of_ones_own() -> None:
     asyncio.run(main())
     with pytest.raises(TypeError, match="no other"):
         AsyncOpenAI(made, compressor=om.Compressor())
+
+
+def test_a_router_sends_through_a_client_of_httpx() -> None:
+    """The other way around: the router sends with the program's own client, over real sockets."""
+    sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "router"))
+    from vendor import ASK, config, hangs, says, vendor
+
+    async def main() -> None:
+        async with library.AsyncClient() as client:
+            async with om.Router(config(one), transport=client) as router:
+                assert (await router.chat(ASK)).text == "hello back"
+                events = [event async for event in router.stream(ASK)]
+                assert om.TextDelta("hello") in events and events[-1] == om.Stop("stop")
+            async with om.Router(config(slow), transport=client) as router:
+                task = asyncio.create_task(router.chat(ASK))
+                while not slow.asked.is_set():
+                    await asyncio.sleep(0.001)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert await asyncio.to_thread(slow.closed.wait, 10)
+            assert not client.is_closed
+
+    library = library_of(openai.DefaultAsyncHttpxClient)
+    with vendor(says("hello back")) as one, vendor(hangs) as slow:
+        asyncio.run(main())
+        assert one.requests[0][1]["authorization"] == "Bearer key-0"
+    with pytest.raises(TypeError, match="AsyncClient"):
+        om.Router(config(one), transport=library.Client())

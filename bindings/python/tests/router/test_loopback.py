@@ -134,7 +134,9 @@ def test_cancelling_reaches_the_connection() -> None:
         assert one.closed.is_set(), way
         if way != "close":
             # Nobody is blamed, nothing stays.
-            assert router.health()["resilience"]["in_flight"] == 0 if "in_flight" in router.health()["resilience"] else True
+            health = router.health()["resilience"]
+            assert [(one["in_flight"], one["failures"]) for one in health["breakers"]] == [(0, 0)]
+            assert health["connections"] == []
 
     for way in ("cancel", "timeout", "asyncio.timeout", "close"):
         with vendor(hangs) as one:

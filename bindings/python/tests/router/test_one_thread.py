@@ -63,7 +63,7 @@ def test_500_chats_on_one_thread() -> None:
             replies = await asyncio.gather(*(router.chat(ask) for ask in asks))
             assert [reply.text for reply in replies] == [f"n{n}" for n in range(500)]
             assert len({reply.receipt.request for reply in replies}) == 500
-            assert native_threads() <= before  # those of other tests may end meanwhile
+            assert native_threads() <= before  # vendors of other tests may end meanwhile
             assert router._registry is not None and not router._registry.drivers
 
     asyncio.run(main())
@@ -108,6 +108,10 @@ def test_routing_starts_no_thread() -> None:
         asyncio.run(main())
     """
     assert ran(code) == (0, "1 1\n", "")
+    # A thread more is seen.
+    another = "threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    more = code.replace("async def main", f"{another}\n        async def main")
+    assert ran(more) == (0, "2 2\n", "")
 
 
 BEFORE = """
