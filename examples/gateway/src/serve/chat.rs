@@ -181,6 +181,12 @@ fn tell(response: &mut Response, receipt: &RouteReceipt, told: &Telled, gateway:
             &format!("{plan}; source={source}; tokens={before}->{after}"),
         );
     }
+    if !receipt.bridged.is_empty() {
+        let told =
+            |b: &omniroute_route::Bridged| format!("{}->text; model={}; parts={}", b.kind, b.model, b.parts);
+        let all: Vec<String> = receipt.bridged.iter().map(told).collect();
+        put(response, "x-omniroute-modality-bridge", &all.join(", "));
+    }
     if !receipt.streamed {
         put(response, "x-omniroute-tokens-in", &receipt.tokens.input.to_string());
         put(response, "x-omniroute-tokens-out", &receipt.tokens.output.to_string());

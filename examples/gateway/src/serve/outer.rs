@@ -31,7 +31,7 @@ const ALLOWED_HEADERS: &str = "authorization, content-type, x-api-key, anthropic
     x-omniroute-explain, x-omniroute-lease-owner, x-omniroute-lease-generation";
 const EXPOSED: &str = "x-request-id, x-omniroute-version, x-omniroute-decision, x-omniroute-compression, \
     x-omniroute-tokens-in, x-omniroute-tokens-out, x-omniroute-cost-usd, x-omniroute-receipt-id, x-omniroute-note, \
-    retry-after";
+    x-omniroute-modality-bridge, retry-after";
 
 /// Everything that answers.
 #[derive(Debug, Clone)]

@@ -54,8 +54,8 @@ pub(crate) fn judge(asked: &Asked<'_>, answer: Option<&Message>) -> Outcome {
     let text = String::from_utf8_lossy(&answer.body).into_owned();
     let wrong = |what: &str| Outcome::Wrong(format!("{what}: {} {}: {text}", asked.token, answer.line));
     let foreign = text.split("tok-").skip(1).any(|rest| {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
-        !asked.token.starts_with(&format!("tok-{}", &rest[..end]))
+        let number: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '-').collect();
+        !asked.token.starts_with(&format!("tok-{number}"))
     });
     if foreign {
         return wrong("the answer of somebody else");

@@ -33,6 +33,7 @@ struct Counts {
     wrong: Vec<String>,
 }
 
+#[expect(clippy::zombie_processes, reason = "the test waits for it, or fails as a whole")]
 fn started(folder: &std::path::Path, config: &str, port: u16) -> Child {
     let mut command = common::gateway::command(folder, config);
     command.args(["--listen", &format!("127.0.0.1:{port}")]);

@@ -78,7 +78,9 @@ fn whole(out: &mut TcpStream, status: u16, kind: &str, more: &str, body: &str) -
 fn answer(out: &mut TcpStream, message: &Message, roll: u64) -> std::io::Result<bool> {
     const JSON: &str = "application/json";
     let text = String::from_utf8_lossy(&message.body).into_owned();
-    let token = text.find("tok-").map_or("", |at| text[at..].split('.').next().unwrap_or_default());
+    let token = text.split_once("tok-").and_then(|(_, rest)| rest.split('.').next());
+    let token = token.map(|rest| format!("tok-{rest}")).unwrap_or_default();
+    let token = token.as_str();
     let said = |content: &str, finish: &str| {
         format!(
             r#"{{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{{"index":0,"message":{{"role":"assistant","content":{content}}},"finish_reason":"{finish}"}}],"usage":{{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}}}"#
