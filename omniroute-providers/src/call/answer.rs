@@ -15,6 +15,7 @@ use super::provider::{Call, Inner};
 use super::steps::{classify_or_shape, gather, unreadable};
 use super::stream::{Parts, items};
 use crate::classify::{Scene, classify, classify_error, classify_transport, limits_seen};
+use crate::data::WireId;
 use crate::redact::Redactor;
 
 /// Longest whole answer, in bytes.
@@ -42,8 +43,8 @@ impl Inner {
         let resent = exchange.resent;
         let reader = stream.and_then(|timeouts| Some((timeouts, written.stream_reader(self.format)?)));
         let reader = match reader {
-            // Some answer whole although a stream was asked for.
-            Some(_) if is_json(exchange.response.headers()) => {
+            // Some answer whole although events were asked for.
+            Some(_) if streams_events(self.wire) && is_json(exchange.response.headers()) => {
                 let (head, mut body) = exchange.response.into_parts();
                 let first = exchange.limit.hold(&*env.clock, Phase::Headers, body.next()).await?;
                 let whole = matches!(&first, Some(Ok(piece)) if piece.trim_ascii_start().starts_with(b"{"));
@@ -130,6 +131,11 @@ impl Inner {
         }
         Ok(doc)
     }
+}
+
+/// Whether streams of a wire are server-sent events, of which none is plain JSON.
+fn streams_events(wire: WireId) -> bool {
+    !matches!(wire, WireId::Ollama | WireId::BedrockConverse)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
