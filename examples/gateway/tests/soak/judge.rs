@@ -54,12 +54,10 @@ pub(crate) fn judge(asked: &Asked<'_>, answer: Option<&Message>) -> Outcome {
     let text = String::from_utf8_lossy(&answer.body).into_owned();
     let wrong = |what: &str| Outcome::Wrong(format!("{what}: {} {}: {text}", asked.token, answer.line));
     // Words of streams are cut; whole ones end with a dot.
-    let ends =
-        |number: &str| asked.token.ends_with(&format!("-{number}")) || asked.token == format!("tok-{number}");
     let foreign = text.split("tok-").skip(1).any(|rest| {
         let number: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '-').collect();
         match rest.get(number.len()..).is_some_and(|rest| rest.starts_with('.')) {
-            true => !ends(&number),
+            true => asked.token != format!("tok-{number}"),
             false => !asked.token.starts_with(&format!("tok-{number}")),
         }
     });
