@@ -99,7 +99,7 @@ resilience-report:
 
 # Five minutes of faults against the gateway.
 soak:
-	SOAK_SECONDS=300 SOAK_REPORT=$(CURDIR)/docs/src/soak-report.md SOAK_DATE="$(shell date +%F), $(shell uname -sm)" $(CARGO) test --release -p omniroute-gateway --test soak -- --nocapture
+	SOAK_SECONDS=300 SOAK_REPORT=$(CURDIR)/docs/src/soak-report.md SOAK_DATE="$(shell date +%F), $(shell uname -sm)" $(CARGO) test -p omniroute-gateway --test soak -- --nocapture
 
 route-report:
 	$(CARGO) run --release -q -p omniroute-route --example route_report -- $(or $(SEEDS),1 20 201 220) "$(shell date +%F)" "$(shell uname -sm), $(shell nproc) cores" > docs/src/route-report.md.new

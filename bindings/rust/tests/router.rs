@@ -178,21 +178,6 @@ fn a_streamed_answer_is_read_piece_by_piece() {
     assert!(call.receipt_json().unwrap().contains("\"finished\":true"));
 }
 
-/// With room for one, the second call waits, and the end of the first one wakes it.
-#[test]
-fn a_call_that_ends_wakes_one_that_waits() {
-    let config = CONFIG.replace("[routing]", "[combos.options]\nmax_concurrent = 1\n[routing]");
-    let Ok(config) = RouterConfig::from_toml(&config) else { panic!("the configuration is fine") };
-    let Ok(router) = Router::on_told_time(&config, Parts::default(), UnixMs(0)) else {
-        return; // no such setting in this strategy
-    };
-    let (mut one, mut two) = (call(&router), call(&router));
-    let (id, _) = sent(&one.poll().jobs);
-    two.poll();
-    one.teller().answered(id, 200, [], OPENAI, true);
-    assert_eq!(text(one.poll().progress), "first");
-}
-
 #[test]
 fn a_provider_of_the_host_answers_and_refuses() {
     let config = RouterConfig::from_toml("").unwrap();

@@ -8,6 +8,7 @@ mod fair;
 mod many;
 mod memory;
 mod nested;
+mod odd;
 mod overflow;
 mod pitfalls;
 mod relay;

@@ -237,7 +237,7 @@ fn explain_is_what_happens() {
             plan = plan.with(name, vec![]);
         }
         let world = plan.build();
-        for _ in 0..20 {
+        for _ in 0..130 {
             let told = world.router.explain(&ask(false)).unwrap();
             assert_eq!(told, world.router.explain(&ask(false)).unwrap(), "explaining changes nothing");
             let (_, receipt) = world.said(ask(false));

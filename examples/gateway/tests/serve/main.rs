@@ -9,6 +9,7 @@ mod access;
 mod answers;
 mod endings;
 mod leases;
+mod loops;
 mod manners;
 mod recorded;
 mod secrets;

@@ -53,9 +53,13 @@ pub(crate) fn judge(asked: &Asked<'_>, answer: Option<&Message>) -> Outcome {
     let Some(answer) = answer.filter(|answer| !answer.cut) else { return Outcome::Broken };
     let text = String::from_utf8_lossy(&answer.body).into_owned();
     let wrong = |what: &str| Outcome::Wrong(format!("{what}: {} {}: {text}", asked.token, answer.line));
+    // Words of streams are cut; whole ones end with a dot.
     let foreign = text.split("tok-").skip(1).any(|rest| {
         let number: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '-').collect();
-        !asked.token.starts_with(&format!("tok-{number}"))
+        match rest.get(number.len()..).is_some_and(|rest| rest.starts_with('.')) {
+            true => asked.token != format!("tok-{number}"),
+            false => !asked.token.starts_with(&format!("tok-{number}")),
+        }
     });
     if foreign {
         return wrong("the answer of somebody else");
@@ -89,8 +93,17 @@ pub(crate) fn judge(asked: &Asked<'_>, answer: Option<&Message>) -> Outcome {
                 (false, false) => wrong("a stream without an end"),
             }
         }
-        200 if text.contains(&format!("{}.", asked.token)) => Outcome::Whole,
-        200 => wrong("an answer that says something else"),
+        200 => {
+            let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+            let said = match asked.anthropic {
+                true => value["content"][0]["text"].as_str(),
+                false => value["choices"][0]["message"]["content"].as_str(),
+            };
+            match said {
+                Some(said) if said == format!("{}.", asked.token) => Outcome::Whole,
+                _ => wrong("an answer that says something else, or in another wire"),
+            }
+        }
         400.. if error_of_wire(&text) => Outcome::Refused,
         _ => wrong("neither an answer nor an error of the wire"),
     }
@@ -105,10 +118,14 @@ pub(crate) fn laws_catch_what_is_wrong() {
     };
     let asked = |anthropic, streamed| Asked { token: "tok-1-2", anthropic, streamed };
     let event = |text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
-    let rows: [(&str, Asked<'_>, String, bool); 8] = [
-        ("an answer", asked(false, false), r#"{"content":"tok-1-2."}"#.to_owned(), false),
-        ("somebody else's", asked(false, false), r#"{"content":"tok-3-2."}"#.to_owned(), true),
-        ("of another request", asked(false, false), r#"{"content":"tok-1-21."}"#.to_owned(), true),
+    let whole = |text: &str| format!(r#"{{"choices":[{{"message":{{"content":"{text}"}}}}]}}"#);
+    let rows: [(&str, Asked<'_>, String, bool); 11] = [
+        ("an answer", asked(false, false), whole("tok-1-2."), false),
+        ("the same for a client of the other wire", asked(true, false), whole("tok-1-2."), true),
+        ("somebody else's", asked(false, false), whole("tok-3-2."), true),
+        ("of another request", asked(false, false), whole("tok-1-21."), true),
+        ("of a longer number", asked(false, false), whole("tok-1-2. tok-1-21."), true),
+        ("of a shorter number", asked(false, false), whole("tok-1-2. tok-1."), true),
         ("a stream", asked(false, true), event("tok-1-2.") + "data: [DONE]\n\n", false),
         ("without an end", asked(false, true), event("tok-1-2."), true),
         ("without its words", asked(false, true), event("tok-1-2") + "data: [DONE]\n\n", true),

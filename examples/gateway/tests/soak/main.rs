@@ -76,6 +76,14 @@ fn config(vendors: &[Flaky], state: &std::path::Path) -> String {
 #[expect(clippy::disallowed_methods, reason = "processes and sockets live in real time")]
 fn nothing_is_lost_mixed_up_or_kept() {
     judge::laws_catch_what_is_wrong();
+    let with = |key: &str| {
+        let headers = vec![("authorization".to_owned(), format!("Bearer {key}"))];
+        common::http::Message { headers, ..Default::default() }
+    };
+    assert!(
+        vendors::owns(1, &with("sk-soak-1")) && !vendors::owns(1, &with("sk-soak-2")),
+        "a mixed-up key is seen"
+    );
     let seconds: u64 = std::env::var("SOAK_SECONDS").ok().map_or(30, |text| text.parse().unwrap());
     let vendors: Vec<Flaky> = (1..=3).map(|number| Flaky::start(number, number as u64 * 7_919)).collect();
     let folder = common::gateway::folder();
@@ -147,11 +155,8 @@ fn nothing_is_lost_mixed_up_or_kept() {
     };
     let (early, late) =
         (middle(&settled[..part.min(settled.len())]), middle(&settled[settled.len().saturating_sub(part)..]));
-    let report = page(seconds, &counts.outcomes, asked, (early, late));
+    let report = page(seconds, &counts, strangers, asked, (early, late));
     eprintln!("{report}");
-    if let Some(path) = std::env::var_os("SOAK_REPORT") {
-        std::fs::write(path, &report).unwrap();
-    }
     assert!(counts.wrong.is_empty(), "{:?}", counts.wrong.iter().take(10).collect::<Vec<_>>());
     assert_eq!(strangers, 0, "a key reached the wrong vendor");
     assert!(counts.outcomes.get("whole").is_some_and(|count| *count > 100), "{:?}", counts.outcomes);
@@ -159,27 +164,31 @@ fn nothing_is_lost_mixed_up_or_kept() {
     // Tables that remember the last ten thousand requests are full after a minute or two.
     let most = if seconds >= 180 { SLOPE } else { 8 * SLOPE };
     assert!(late - early <= most, "{early} kB to {late} kB");
+    if let Some(path) = std::env::var_os("SOAK_REPORT") {
+        std::fs::write(path, &report).unwrap();
+    }
     let _ = std::fs::remove_dir_all(folder);
 }
 
-fn page(seconds: u64, outcomes: &BTreeMap<&'static str, u64>, asked: usize, memory: (i64, i64)) -> String {
-    let all: u64 = outcomes.values().sum();
+fn page(seconds: u64, counts: &Counts, strangers: usize, asked: usize, memory: (i64, i64)) -> String {
+    let all: u64 = counts.outcomes.values().sum::<u64>() + counts.wrong.len() as u64;
     let mut out = format!(
         "# The gateway under faults\n\n`make soak`, {seconds} seconds, {CLIENTS} clients at the same time, {} cores, {}.\n\n\
          Three vendors fail by script: answers cut off, errors with and without a time to wait, pages, nothing in a success,\n\
-         slow answers. At a third of the time the gateway is killed with `kill -9` under load and started again on the same\n\
+         slow answers, silence. At a third of the time the gateway is killed with `kill -9` under load and started again on the same\n\
          SQLite file. Each client asks with a word of its own that the vendor says back, on two wires, whole and streamed.\n\n\
          | requests | |\n| --- | ---: |\n| sent by clients | {all} |\n",
         std::thread::available_parallelism().map_or(0, std::num::NonZero::get),
         std::env::var("SOAK_DATE").unwrap_or_else(|_| "a test run".to_owned()),
     );
-    for (name, count) in outcomes {
+    for (name, count) in &counts.outcomes {
         out.push_str(&format!("| {} | {count} |\n", judge::told(name)));
     }
     out.push_str(&format!(
-        "| calls that reached vendors | {asked} |\n| answers or keys that reached somebody else | 0 |\n\
-         | lost without an answer or an error | 0 |\n\n\
+        "| calls that reached vendors | {asked} |\n| keys that reached another vendor | {strangers} |\n\
+         | lost without an answer or an error, or answered with somebody else's words | {} |\n\n\
          Memory after the warm-up: {:.1} MB, at the end {:.1} MB (at most 2 MB more).\n",
+        counts.wrong.len(),
         memory.0 as f64 / 1_024.0,
         memory.1 as f64 / 1_024.0
     ));

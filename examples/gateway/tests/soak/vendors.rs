@@ -34,8 +34,7 @@ impl Flaky {
                             break;
                         }
                         let call = all.fetch_add(1, SeqCst);
-                        let own = format!("Bearer sk-soak-{number}");
-                        if message.header("authorization") != Some(own.as_str()) {
+                        if !owns(number, &message) {
                             wrong.fetch_add(1, SeqCst);
                         }
                         if !answer(&mut out, &message, roll(seed, call as u64)).unwrap_or(false) {
@@ -56,6 +55,18 @@ impl Flaky {
     pub(crate) fn strangers(&self) -> usize {
         self.strangers.load(SeqCst)
     }
+}
+
+/// Whether a call has this vendor's key, and no other.
+pub(crate) fn owns(number: usize, message: &Message) -> bool {
+    let own = format!("Bearer sk-soak-{number}");
+    let keys: Vec<&str> = message
+        .headers
+        .iter()
+        .map(|(_, value)| value.as_str())
+        .filter(|value| value.contains("sk-soak-"))
+        .collect();
+    keys == [own.as_str()] && !String::from_utf8_lossy(&message.body).contains("sk-soak-")
 }
 
 /// A number below a thousand.
@@ -94,7 +105,8 @@ fn answer(out: &mut TcpStream, message: &Message, roll: u64) -> std::io::Result<
             "retry-after: 1\r\n",
             r#"{"error":{"message":"slow down","type":"rate_limit_error"}}"#,
         ),
-        30..60 => whole(out, 503, JSON, "", r#"{"error":{"message":"down","type":"server_error"}}"#),
+        30..45 => whole(out, 500, JSON, "", r#"{"error":{"message":"broken","type":"server_error"}}"#),
+        45..60 => whole(out, 503, JSON, "", r#"{"error":{"message":"down","type":"server_error"}}"#),
         60..80 => whole(out, 200, "text/html", "", "<html>a page</html>"),
         80..100 => whole(out, 200, JSON, "", &said("\"\"", "stop")),
         100..120 => {
@@ -103,7 +115,12 @@ fn answer(out: &mut TcpStream, message: &Message, roll: u64) -> std::io::Result<
             )?;
             Ok(false)
         }
-        120..125 => {
+        120 => {
+            // Silence, until the gateway has had enough of it or the client has.
+            pause(Duration::from_secs(3));
+            Ok(false)
+        }
+        121..126 => {
             pause(Duration::from_millis(400));
             whole(out, 200, JSON, "", &said(&format!("\"{token}.\""), "stop"))
         }
