@@ -39,7 +39,7 @@ pub(super) fn within<T>(desk: &Arc<Desk>, now: Mono, work: impl FnOnce() -> T) -
 /// Something that a host does for a call.
 #[non_exhaustive]
 pub enum Job {
-    /// Sends a request; told with [`super::Call::answered`] or [`super::Call::broke`].
+    /// Sends a request; told with [`super::Teller::answered`] or [`super::Teller::broke`].
     Send {
         /// Names the exchange.
         id: u64,
@@ -59,7 +59,7 @@ pub enum Job {
         /// The request in the wire of OpenAI chat.
         body: Bytes,
     },
-    /// Reads on in an answer; told with [`super::Call::piece`], [`super::Call::ended`] or [`super::Call::broke`].
+    /// Reads on in an answer; told with [`super::Teller::piece`], [`super::Teller::ended`] or [`super::Teller::broke`].
     Read {
         /// Names the exchange.
         id: u64,
