@@ -162,6 +162,17 @@ impl Live {
         if !bytes.is_empty() {
             self.queue.push_back(bytes);
         }
+        // Nothing of the answer follows its end, and clients may stop reading there.
+        if self.finished {
+            self.close();
+        }
+    }
+
+    /// The answer is complete.
+    fn close(&mut self) {
+        if let Some(books) = self.books.take() {
+            self.closing = Some(books.close(None));
+        }
     }
 
     /// The provider broke off: the client is told, and nobody else is asked.
@@ -201,9 +212,7 @@ impl Live {
                 Failure::new(FailureKind::BadReply, Scope::Request, "the stream ended before the answer did");
             return self.fail(failure);
         }
-        if let Some(books) = self.books.take() {
-            self.closing = Some(books.close(None));
-        }
+        self.close();
     }
 }
 
@@ -216,14 +225,15 @@ impl Stream for ReplyStream {
             this.side = None;
         }
         loop {
+            let closed = this.closing.as_mut().is_none_or(|closing| closing.as_mut().poll(cx).is_ready());
+            if closed {
+                this.closing = None;
+            }
             if let Some(bytes) = this.queue.pop_front() {
                 return Poll::Ready(Some(bytes));
             }
-            if let Some(closing) = &mut this.closing {
-                if closing.as_mut().poll(cx).is_pending() {
-                    return Poll::Pending;
-                }
-                this.closing = None;
+            if !closed {
+                return Poll::Pending;
             }
             let Some(items) = &mut this.items else {
                 if this.side.as_mut().is_some_and(|side| !side.poll(cx, true)) {

@@ -148,6 +148,26 @@ fn a_client_that_leaves_a_stream_ends_the_call() {
     assert!(world.router.health().resilience.connections.is_empty());
 }
 
+/// Some clients stop at the mark of the end and never read on.
+#[test]
+fn a_client_that_stops_at_the_end_has_the_whole_answer() {
+    for stops_at in ["[DONE]", "\"stop\""] {
+        let world = world().with("a/1", vec![Step::Stream(text_stream(wire::OPENAI_CHAT, "a/1"))]).build();
+        let reply = world.chat(ask(true)).unwrap();
+        let receipt = reply.receipt_handle();
+        let ReplyBody::Stream(mut stream) = reply.body else { panic!("a stream") };
+        while let Some(piece) = world.drive(stream.next()) {
+            if String::from_utf8_lossy(&piece).contains(stops_at) {
+                break;
+            }
+        }
+        drop(stream);
+        // The twin: who leaves one piece earlier does not know that it was the end.
+        assert_eq!(receipt.now().finished, stops_at == "[DONE]", "{stops_at}");
+        world.at_rest();
+    }
+}
+
 #[test]
 fn whole_where_a_stream_was_asked_for_and_the_other_way_round() {
     let whole = Step::Whole(text_reply(wire::OPENAI_CHAT, "all at once"));

@@ -241,13 +241,7 @@ def _async_pieces(library: "Any") -> "type[Any]":
                 self._answer, self._told = answer, told
 
             async def __aiter__(self) -> "Any":
-                held: "list[bytes]" = []
                 async for piece in self._answer.raw():
-                    if held or _ends(piece):
-                        held.append(piece)
-                    else:
-                        yield piece
-                for piece in held:
                     yield piece
 
             async def aclose(self) -> None:
@@ -256,12 +250,6 @@ def _async_pieces(library: "Any") -> "type[Any]":
 
         _MADE[key] = Pieces
     return _MADE[key]
-
-
-def _ends(piece: bytes) -> bool:
-    """Whether a client may stop reading here. Some leave a stream at its mark without reading to its end, which would
-    look as if they had gone away: so the mark is handed on once the answer has been closed."""
-    return b"data: [DONE]" in piece or b"event: message_stop" in piece or b"event: response.completed" in piece
 
 
 def _sync_pieces(library: "Any") -> "type[Any]":
@@ -273,13 +261,7 @@ def _sync_pieces(library: "Any") -> "type[Any]":
                 self._answer, self._told = answer, told
 
             def __iter__(self) -> "Any":
-                held: "list[bytes]" = []
-                for piece in self._answer:
-                    if held or _ends(piece):
-                        held.append(piece)
-                    else:
-                        yield piece
-                yield from held
+                return iter(self._answer)
 
             def close(self) -> None:
                 self._answer.close()
