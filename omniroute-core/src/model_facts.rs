@@ -46,6 +46,27 @@ pub struct ModelFact {
     pub free: bool,
 }
 
+impl ModelFact {
+    /// Prices as people write them, in US dollars for a million tokens; none: unknown. Both 0: calls cost nothing.
+    ///
+    /// ```
+    /// let fact = omniroute_core::ModelFact::default().usd(Some(3.0), Some(15.0));
+    /// assert_eq!((fact.input_price, fact.free), (Some(3_000_000), false));
+    /// ```
+    #[must_use]
+    pub fn usd(mut self, input: Option<f64>, output: Option<f64>) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a price; `as` stops at the bounds"
+        )]
+        let pico = |usd: f64| (usd * 1e6).round() as u64;
+        (self.input_price, self.output_price) = (input.map(pico), output.map(pico));
+        self.free = input == Some(0.0) && output == Some(0.0);
+        self
+    }
+}
+
 /// Something a model can or cannot do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -131,25 +131,12 @@ fn connection(line: &ConnectionLine, provider: &str, name: &str, keys: bool) -> 
 }
 
 fn fact(line: &ModelLine) -> ModelFact {
-    let mut fact = ModelFact::default();
+    let mut fact = ModelFact::default().usd(line.input_usd, line.output_usd);
     fact.context_window = line.context;
     fact.max_output = line.max_output;
-    fact.input_price = line.input_usd.map(pico);
-    fact.output_price = line.output_usd.map(pico);
-    fact.free = line.input_usd == Some(0.0) && line.output_usd == Some(0.0);
     fact.capabilities.set(Capability::Tools, line.tools);
     fact.capabilities.set(Capability::ImageInput, line.vision);
     fact
-}
-
-/// USD for a million tokens as 1e-12 USD for one.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a price; `as` stops at the bounds"
-)]
-fn pico(usd: f64) -> u64 {
-    (usd * 1e6).round() as u64
 }
 
 /// The provider that was probably meant: one that begins alike.
