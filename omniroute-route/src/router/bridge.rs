@@ -235,17 +235,16 @@ impl Inner {
             return Err(ChatError::own(400, "capability_mismatch", message, Hint::SwitchCombo));
         }
         let helper = self.slot(&describer).map_err(|error| ChatError::of_route(&error))?;
-        let budget = Budget::new();
         let now = self.env.clock.now().mono;
         let one = |item: &Item<'_>| {
             let key = item.key(&origin.consumer, &describer);
             let found = self.descriptions.find(&key, now);
             let asked = if found.is_some() { None } else { item.question(&read, request) };
-            let (helper, budget) = (helper.clone(), budget.clone());
+            let helper = helper.clone();
             async move {
                 match (found, asked) {
                     (Some(text), _) => Ok(text),
-                    (None, Some(asked)) => self.describe(asked, key, helper, budget, origin).await,
+                    (None, Some(asked)) => self.describe(asked, key, helper, origin).await,
                     (None, None) => Err(nothing("it cannot be passed on")),
                 }
             }
@@ -300,14 +299,14 @@ impl Inner {
         asked: ChatRequest,
         key: [u8; 32],
         helper: Arc<Slot>,
-        budget: Budget,
         origin: &Origin,
     ) -> Result<Arc<str>, Box<ChatError>> {
         let Some(job) = origin.aside(&asked, helper, "describe") else {
             return Err(nothing("it cannot be passed on"));
         };
         let picks = job.picks(self.env.clock.now()).map_err(|error| ChatError::of_route(&error))?;
-        let errand = Errand { role: Role::Describe, budget, patient: false, text: true };
+        // Each has attempts of its own: a request with many pictures is no burden of one target's failures.
+        let errand = Errand { role: Role::Describe, budget: Budget::new(), patient: false, text: true };
         match Box::pin(job.run(&asked, &picks, &errand)).await {
             Ok(Answer { body: AnswerBody::Whole(_, said), .. }) if !said.trim().is_empty() => {
                 let text: Arc<str> = said.trim().into();

@@ -148,6 +148,46 @@ fn pictures_in_results_and_on_every_wire() {
     }
 }
 
+fn parts(parts: &str) -> ChatRequest {
+    let body = format!(r#"{{"model":"daily","messages":[{{"role":"user","content":[{parts}]}}]}}"#);
+    ChatRequest::parse(wire::OPENAI_CHAT, body).unwrap()
+}
+
+#[test]
+fn sound_is_put_into_words_too_and_each_kind_has_its_own_numbers() {
+    let sound = r#"{"type":"input_audio","input_audio":{"data":"UklGRg==","format":"wav"}}"#;
+    let image = format!(r#"{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{PICTURE}"}}}}"#);
+    let other = image.replace(PICTURE, "R0lGODlhAQABAAAAACw=");
+    let world = plan(vec![]).build();
+    let (text, receipt) = world.said(parts(&[sound, &image, &other].join(",")));
+    assert!(text.contains("a/1"), "{text}");
+    let bridged: Vec<_> = receipt.bridged.iter().map(|b| (b.kind, b.parts)).collect();
+    assert_eq!(bridged, [("audio", 1), ("image", 2)]);
+    let sent = body(&world, "a/1", 0);
+    for words in ["[Audio 1]: see/1", "[Image 1]: see/1", "[Image 2]: see/1"] {
+        assert!(sent.contains(words), "{words}: {sent}");
+    }
+    // Its own setting, and not that of pictures.
+    let world = plan(vec![]).text("audio", "off").build();
+    assert_eq!(world.chat(parts(sound)).unwrap_err().code, "capability_mismatch");
+    assert!(world.said(parts(&image)).0.contains("a/1"));
+}
+
+#[test]
+fn more_than_can_be_described_is_refused_with_the_limit() {
+    let image =
+        |n: usize| format!(r#"{{"type":"image_url","image_url":{{"url":"https://x.example/{n}.png"}}}}"#);
+    let world = plan(vec![]).build();
+    let of = |count: usize| parts(&(0..count).map(image).collect::<Vec<_>>().join(","));
+    let error = world.chat(of(21)).unwrap_err();
+    assert_eq!((error.status, error.code.as_str()), (400, "capability_mismatch"));
+    assert!(error.message.contains("21") && error.message.contains("20"), "{}", error.message);
+    assert_eq!(world.of("see/1").calls(), 0);
+    let (text, receipt) = world.said(of(20));
+    assert!(text.contains("a/1") && receipt.bridged[0].parts == 20, "{text}");
+    assert_eq!(world.of("see/1").calls(), 20, "addresses go to whoever describes, nobody here fetches them");
+}
+
 #[test]
 fn explaining_tells_what_happens_and_asks_nobody() {
     let world = plan(vec![]).build();

@@ -94,6 +94,22 @@ fn p13_the_account_that_worked_is_remembered_and_not_its_provider() {
 }
 
 #[test]
+fn p15_a_weight_that_is_left_out_keeps_its_default() {
+    let told = |weights: &[(&str, f64)]| {
+        let value = |(name, weight): &(&str, f64)| ((*name).to_owned(), OptionValue::Number(*weight));
+        let world =
+            three("auto").option("weights", OptionValue::Map(weights.iter().map(value).collect())).build();
+        let factors = world.router.explain(&ask(false)).unwrap().picks[0].factors.clone();
+        factors.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert!(told(&[("latencyInv", 0.2)]).contains(&"health"), "the others still count");
+    assert!(
+        !told(&[("latencyInv", 0.2), ("health", 0.0)]).contains(&"health"),
+        "unless they are said to be nothing"
+    );
+}
+
+#[test]
 fn p16_every_class_can_be_reached() {
     let world = three("priority").build();
     let mut counts = BTreeMap::new();
@@ -371,7 +387,7 @@ const PLACES: [(u8, &str, &str); 46] = [
     (12, "pitfalls", "p12_round_robin_moves_on_with_every_request"),
     (13, "pitfalls", "p13_the_account_that_worked_is_remembered_and_not_its_provider"),
     (14, "auto", "names_choose_what_they_promise"),
-    (15, "auto", "a_plan_names_three_factors_and_their_parts"),
+    (15, "pitfalls", "p15_a_weight_that_is_left_out_keeps_its_default"),
     (16, "pitfalls", "p16_every_class_can_be_reached"),
     (17, "pitfalls", "p17_a_factor_that_never_tells_anybody_apart_is_reported"),
     (18, "pitfalls", "p18_many_accounts_of_one_provider_do_not_take_all_of_auto"),

@@ -338,7 +338,10 @@ impl Plan {
         if !self.providers.iter().any(|(known, _)| known.starts_with(&format!("{provider}/"))) {
             let mut fact = model(window);
             (fact.input_price, fact.output_price) = (Some(self.prices.0), Some(self.prices.1));
-            fact.capabilities.set(Capability::ImageInput, self.seeing.contains(&provider).then_some(true));
+            let takes = self.seeing.contains(&provider).then_some(true);
+            for kind in [Capability::ImageInput, Capability::AudioInput] {
+                fact.capabilities.set(kind, takes);
+            }
             self.builder = self.builder.model(provider, "m", fact);
             self.steps.push(StepConfig::model(&format!("{provider}/m")));
         }
@@ -347,7 +350,7 @@ impl Plan {
         self
     }
 
-    /// The model of this provider takes pictures, once it is there.
+    /// The model of this provider takes pictures and sound, once it is there.
     pub fn seeing(mut self, provider: &'static str) -> Plan {
         self.seeing.push(provider);
         self
