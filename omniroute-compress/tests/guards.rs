@@ -122,6 +122,34 @@ fn a_failing_engine_stops_nobody_else() {
     }
 }
 
+/// A request that is worked out in several forms tells of a failure as one does that is worked out once; and an engine that
+/// looks at one text only is asked about each text once.
+#[test]
+fn what_went_wrong_is_told_in_every_form() {
+    use common::agent::{Agent, long};
+    use omniroute_core::{ChatRequest, Moment};
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    for (fails, alone) in [(true, true), (false, true), (false, false)] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let info = EngineInfo::new("own", Loss::Lossless);
+        let own = Own::new(if alone { info.alone() } else { info }, move |_, _| {
+            count.fetch_add(1, SeqCst);
+            if fails { Err(EngineError::new("broken", "gave up")) } else { Ok(Edit::Keep("dislikes_it")) }
+        });
+        let mut agent = Agent::new(wire::OPENAI_CHAT, &["lookup"], "Go on.");
+        (0..12).for_each(|n| agent.call("lookup", json!({"q": n}), long(n, 200)));
+        let compressor = Compress::builder().engine(own).plan("own").build().unwrap();
+        let mut request = ChatRequest::parse(agent.wire, agent.bytes()).unwrap();
+        let options = omniroute_compress::CallOptions::default().target_tokens(15_000);
+        let out = compressor.compress_with(&mut request, options, Moment::default());
+        assert!(out.receipt.tokens_after < out.receipt.tokens_before, "there were two forms");
+        assert_eq!(out.receipt.notes.iter().any(|note| note.code == "engine_error"), fails);
+        let once = asked.load(SeqCst) == 12;
+        assert_eq!(once, alone && !fails, "{fails} {alone}: asked {} times", asked.load(SeqCst));
+    }
+}
+
 fn reason_of(out: &Compressed, step: usize) -> Vec<&'static str> {
     out.receipt.steps[step].skips.keys().copied().collect()
 }

@@ -425,6 +425,16 @@ fn a_whole_answer_where_a_stream_was_asked_for_is_whole() {
         let failed = r#"{"error":{"message":"no","type":"invalid_request_error"}}"#;
         assert!(ask(pieces(failed)).is_err(), "an error is none the less one");
     }
+    // Silence has the limit of a stream's first event.
+    let vendor = Vendor::new([Step::of(200, &[("content-type", "application/json")], Vec::new()).hanging()]);
+    let (env, clock) = scripted::env(&vendor);
+    let (provider, body, call) = (openai(Timeouts::default()), request(true), Call::new("m"));
+    let mut late = Box::pin(provider.chat(&env, &body, &call));
+    assert!(run(&mut late).is_none());
+    clock.advance(Timeouts::default().first_event);
+    assert_eq!(run(&mut late).unwrap().unwrap_err().rule, "net.first_event");
+    drop(late);
+    assert_eq!(vendor.open(), 0);
 }
 
 #[test]

@@ -68,8 +68,9 @@ impl Pipeline<'_> {
             }
         }
         let chain_keys: Vec<Key> = old.iter().filter_map(|i| keys.get(*i).copied()).collect();
-        let mut runner = steps::Runner::new(self.steps, cx, &epoch.pins, &here.worked);
-        if !new.is_empty() {
+        let anew = || steps::Runner::new(self.steps, cx, &epoch.pins, &here.worked);
+        let mut runner = (!new.is_empty()).then(anew);
+        if let Some(runner) = &mut runner {
             let settled = runner.restore(self.memo.take_tip(&chain_keys, self.now.mono));
             for &i in old.get(settled..).unwrap_or(&[]) {
                 receipt.engine_bytes += runner.settle(transcript.segments(), i);
@@ -77,14 +78,15 @@ impl Pipeline<'_> {
         }
         let mut floor = Floor::new(if here.goes_on { self.market(here.request).minimum() } else { 0 });
         let (first_new, last_new) = (new.first().copied(), new.last().copied());
-        let mut prose = None;
+        let mut prose: Option<steps::Runner<'_>> = None;
         for (i, key) in keys.iter().enumerate() {
             let Some(kind) = transcript.segments().get(i).map(|segment| segment.kind) else { continue };
             let wanted = steps::wants_prose(self.steps, kind);
             // What prose becomes depends on its place as long as the prompt is too short, and its key does not tell.
             let by_place = wanted && floor.is_open();
-            let result = match results.get(i) {
-                _ if is_chained(kind) && first_new.is_some_and(|first| first <= i) => {
+            let now = is_chained(kind) && first_new.is_some_and(|first| first <= i);
+            let result = match (results.get(i), runner.as_mut().filter(|_| now)) {
+                (_, Some(runner)) => {
                     memo.misses += 1;
                     let result = runner.work(&mut transcript, i, &floor);
                     // Nobody will look back at the last text of a call that nobody remembers.
@@ -96,15 +98,11 @@ impl Pipeline<'_> {
                     };
                     result
                 }
-                Some(Some(result)) if !by_place => {
+                (Some(Some(result)), None) if !by_place => {
                     floor.pass(result.tokens_after);
                     continue;
                 }
-                _ if wanted => {
-                    let prose = prose
-                        .get_or_insert_with(|| steps::Runner::new(self.steps, cx, &epoch.pins, &here.worked));
-                    prose.work(&mut transcript, i, &floor)
-                }
+                _ if wanted => prose.get_or_insert_with(anew).work(&mut transcript, i, &floor),
                 _ => match transcript.segments().get(i) {
                     Some(segment) => steps::counted(segment, self.tokenizer, (&here.worked, i)),
                     None => continue,
@@ -119,7 +117,7 @@ impl Pipeline<'_> {
                 *slot = Some(result);
             }
         }
-        if !new.is_empty()
+        if let Some(runner) = runner
             && let Some(tip) = chained.last().and_then(|i| keys.get(*i))
         {
             self.memo.put_tip(*tip, runner.into_memories(), self.now.mono);

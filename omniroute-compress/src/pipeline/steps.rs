@@ -112,8 +112,10 @@ impl<'a> Runner<'a> {
                 (Some(reason), _) => Err(reason),
                 (None, Some(answer)) => answer,
                 (None, None) => {
+                    let told = out.notes.len();
                     let answer = self.step(engine.as_ref(), position, upto, &text, tokens, &mut out.notes);
-                    if again {
+                    // What went wrong has to be told in every form.
+                    if again && out.notes.len() == told {
                         self.worked.keep(index, position, &answer);
                     }
                     answer

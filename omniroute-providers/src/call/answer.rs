@@ -9,13 +9,14 @@ use omniroute_core::hub::ErrorBody;
 use omniroute_core::wire::{WireError, Written};
 use omniroute_core::{Body, ChatBody, ChatResponse, Doc, Env, Failure, Phase};
 
-use super::clocked::Timeouts;
+use super::clocked::{Limit, Timeouts, What};
 use super::exchange::Exchange;
 use super::provider::{Call, Inner};
 use super::steps::{classify_or_shape, gather, unreadable};
 use super::stream::{Parts, items};
 use crate::classify::{Scene, classify, classify_error, classify_transport, limits_seen};
 use crate::data::WireId;
+use crate::prepare::accept;
 use crate::redact::Redactor;
 
 /// Longest whole answer, in bytes.
@@ -44,13 +45,19 @@ impl Inner {
         let reader = stream.and_then(|timeouts| Some((timeouts, written.stream_reader(self.format)?)));
         let reader = match reader {
             // Some answer whole although events were asked for.
-            Some(_) if streams_events(self.wire) && is_json(exchange.response.headers()) => {
+            Some((timeouts, reader)) if streams_events(self.wire) && is_json(exchange.response.headers()) => {
+                let start = env.clock.now().mono;
+                let whole = exchange.limit.min(Limit::after(start, timeouts.total, What::Total));
+                let first = whole.min(Limit::after(start, timeouts.first_event, What::FirstEvent));
                 let (head, mut body) = exchange.response.into_parts();
-                let first = exchange.limit.hold(&*env.clock, Phase::Headers, body.next()).await?;
-                let whole = matches!(&first, Some(Ok(piece)) if piece.trim_ascii_start().starts_with(b"{"));
-                let body = Body::stream(futures::stream::iter(first).chain(body));
+                let piece = first.hold(&*env.clock, Phase::Headers, body.next()).await?;
+                let json = matches!(&piece, Some(Ok(piece)) if piece.trim_ascii_start().starts_with(b"{"));
+                let body = Body::stream(futures::stream::iter(piece).chain(body));
                 exchange.response = http::Response::from_parts(head, body);
-                reader.filter(|_| !whole)
+                if json {
+                    exchange.limit = whole;
+                }
+                (!json).then_some((timeouts, reader))
             }
             reader => reader,
         };
@@ -135,7 +142,7 @@ impl Inner {
 
 /// Whether streams of a wire are server-sent events, of which none is plain JSON.
 fn streams_events(wire: WireId) -> bool {
-    !matches!(wire, WireId::Ollama | WireId::BedrockConverse)
+    accept(wire, true) == "text/event-stream"
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -130,7 +130,8 @@ impl<'r> Endpoint<'r> {
     }
 }
 
-fn accept(wire: WireId, stream: bool) -> HeaderValue {
+/// What is asked for: whole, or the kind of stream that the wire has.
+pub(crate) fn accept(wire: WireId, stream: bool) -> HeaderValue {
     HeaderValue::from_static(match (stream, wire) {
         (false, _) => "application/json",
         (true, WireId::BedrockConverse) => "application/vnd.amazon.eventstream",
