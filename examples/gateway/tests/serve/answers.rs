@@ -196,3 +196,24 @@ fn tokens_are_counted_by_the_vendor_or_estimated_and_that_is_said() {
     assert_eq!(answer.json()["input_tokens"], 42, "{}", answer.text());
     assert!(answer.header("x-omniroute-counter").unwrap().starts_with("vendor"));
 }
+
+#[test]
+fn a_picture_reaches_a_blind_model_in_words_and_the_answer_says_so() {
+    let (blind, sees) = (willing(), willing());
+    let all = config(&[&blind, &sees]).replace("[\"v1/m\", \"v2/m\"]", "[\"v1/m\"]");
+    let (front, back) = all.rsplit_once("tools = true").unwrap();
+    let config = format!("{front}tools = true\nvision = true{back}options = {{ describer = \"v2/m\" }}\n");
+    let gateway = Gateway::start(&config);
+    let image = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,iVBORw0KGgo=" } });
+    let mut request = ask("daily");
+    request["messages"][0]["content"] = json!([{ "type": "text", "text": "what is it" }, image]);
+    let answer = gateway.post("/v1/chat/completions", &request);
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    assert_eq!(answer.header("x-omniroute-modality-bridge"), Some("image->text; model=v2/m; parts=1"));
+    assert!(
+        blind.heard()[0].text().contains("[Image 1]: hello") && !blind.heard()[0].text().contains("iVBOR")
+    );
+    assert!(sees.heard()[0].text().contains("iVBOR"));
+    let plain = gateway.post("/v1/chat/completions", &ask("daily"));
+    assert!(plain.header("x-omniroute-modality-bridge").is_none());
+}
