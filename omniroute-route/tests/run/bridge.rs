@@ -174,6 +174,26 @@ fn sound_is_put_into_words_too_and_each_kind_has_its_own_numbers() {
 }
 
 #[test]
+fn a_film_is_described_by_who_can_be_sent_one() {
+    let said = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"a door opens"}]},"finishReason":"STOP"}]}"#;
+    let see = |wire, steps| {
+        let world = world().seeing("see").with("a/1", vec![]).speaking("see/1", wire, 100_000, steps);
+        world.steps(|steps| steps.truncate(1)).text("describer", "see/m").build()
+    };
+    let film = || {
+        let body = r#"{"contents":[{"role":"user","parts":[{"text":"what happens"},{"inlineData":{"mimeType":"video/mp4","data":"AAAAIGZ0eXA="}}]}]}"#;
+        ChatRequest::parse(wire::GEMINI, body).unwrap().with_address("daily".to_owned(), false)
+    };
+    let world = see(wire::GEMINI, vec![Step::Whole(said.to_owned())]);
+    let (text, receipt) = world.said(film());
+    assert!(text.contains("a/1") && receipt.bridged[0].kind == "video", "{text}");
+    assert!(body(&world, "a/1", 0).contains("[Video 1]: a door opens"));
+    // A wire that has no films says so instead of sending less.
+    let error = see(wire::OPENAI_CHAT, vec![]).chat(film()).unwrap_err();
+    assert_eq!(error.code, "media_not_described");
+}
+
+#[test]
 fn more_than_can_be_described_is_refused_with_the_limit() {
     let image =
         |n: usize| format!(r#"{{"type":"image_url","image_url":{{"url":"https://x.example/{n}.png"}}}}"#);

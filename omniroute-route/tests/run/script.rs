@@ -339,7 +339,7 @@ impl Plan {
             let mut fact = model(window);
             (fact.input_price, fact.output_price) = (Some(self.prices.0), Some(self.prices.1));
             let takes = self.seeing.contains(&provider).then_some(true);
-            for kind in [Capability::ImageInput, Capability::AudioInput] {
+            for kind in [Capability::ImageInput, Capability::AudioInput, Capability::VideoInput] {
                 fact.capabilities.set(kind, takes);
             }
             self.builder = self.builder.model(provider, "m", fact);
@@ -350,7 +350,7 @@ impl Plan {
         self
     }
 
-    /// The model of this provider takes pictures and sound, once it is there.
+    /// The model of this provider takes pictures, sound and films, once it is there.
     pub fn seeing(mut self, provider: &'static str) -> Plan {
         self.seeing.push(provider);
         self
