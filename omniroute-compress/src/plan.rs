@@ -125,7 +125,7 @@ impl Plan {
         own_ids(extra, &mut errors);
         twice(&self.steps, &mut errors);
         let mut engines = Vec::new();
-        let mut user_blocks = false;
+        let (mut user_blocks, mut user_at_rewrite) = (false, false);
         let mut identity = format!("pipeline {PIPELINE_VERSION}\n{}", parts.identity());
         for step in &self.steps {
             if let Some(own) = extra.iter().find(|e| e.info().id == step.engine()) {
@@ -151,6 +151,7 @@ impl Plan {
                         settings.canonical()
                     );
                     user_blocks |= settings.bool("user_blocks");
+                    user_at_rewrite |= settings.word("user_text") == "at_rewrite";
                     engines.push((entry.build)(&settings, parts));
                 }
             }
@@ -162,6 +163,7 @@ impl Plan {
                 engines,
                 lossless_only: false,
                 user_blocks,
+                user_at_rewrite,
                 rewrite: None,
                 style: None,
             })
@@ -226,6 +228,8 @@ pub(crate) struct Steps {
     pub(crate) lossless_only: bool,
     /// Long texts of the user may change once, when a later one is there.
     pub(crate) user_blocks: bool,
+    /// Older texts of the user may change where the history is rewritten.
+    pub(crate) user_at_rewrite: bool,
     /// When older turns may change; none: as the compressor was told.
     pub(crate) rewrite: Option<Rewrite>,
     /// What answers are asked to be like.

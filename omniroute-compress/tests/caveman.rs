@@ -5,7 +5,7 @@ mod common;
 
 use common::engines::{Own, run};
 use omniroute_compress::caveman::RulePacks;
-use omniroute_compress::{Compress, ENGINES, Step, Value as Setting};
+use omniroute_compress::{CallOptions, Compress, ENGINES, Step, Value as Setting};
 use omniroute_core::{CompressReceipt, Loss, Moment, SegmentKind, wire};
 use serde_json::{Value, json};
 
@@ -233,6 +233,65 @@ fn rules_patterns_and_own_packs_act_and_mistakes_are_named() {
     // Rules of one's own can be skipped by their id, too.
     let skipped = send(&with_own(step().with("skip_rules", vec!["queue".to_owned()])), &body(ASKED)).0;
     assert!(skipped["messages"][0].to_string().contains("with care and patience"));
+}
+
+/// A long conversation that starts with a long text of the user and says it again before its end; with calls of tools
+/// or without.
+fn long_talk(count: usize, calls: bool) -> Value {
+    let mut talk = body(ASKED);
+    let list = talk["messages"].as_array_mut().unwrap();
+    list.truncate(if calls { 3 } else { 1 });
+    for n in 0..count {
+        list.push(
+            json!({"role": "assistant", "content": [{"type": "text", "text": format!("Step {n} is done.")}]}),
+        );
+        let text = if n == 10 { ASKED } else { "Go on." };
+        list.push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
+    }
+    talk
+}
+
+#[test]
+fn at_rewrite_only_older_texts_change_and_they_stay_so() {
+    let build = |when: &'static str| {
+        Compress::builder().steps([Step::new("caveman:full").with("user_text", when)]).build().unwrap()
+    };
+    let at = |compressor: &Compress, talk: &Value, cold: bool| {
+        let body = serde_json::to_vec(talk).unwrap();
+        let mut request = omniroute_core::ChatRequest::parse(wire::ANTHROPIC, body).unwrap();
+        let now = Moment { mono: omniroute_core::Mono(1), wall: omniroute_core::UnixMs(10_000) };
+        let out = compressor.compress_with(&mut request, CallOptions::default().cold(cold), now);
+        (serde_json::from_slice::<Value>(&out.body).unwrap(), out.receipt)
+    };
+    for calls in [false, true] {
+        let talk = |count: usize| long_talk(count, calls);
+        let compressor = build("at_rewrite");
+        assert_eq!(at(&compressor, &talk(12), false).0, talk(12), "the cache is warm: nothing changes");
+        let (sent, receipt) = at(&compressor, &talk(13), true);
+        assert_ne!(sent["messages"][0], talk(13)["messages"][0]);
+        assert!(!sent["messages"][0].to_string().contains("Could you please"));
+        // The same words in the live tail stay as they are.
+        assert_eq!(
+            sent["messages"].as_array().unwrap()[1..],
+            talk(13)["messages"].as_array().unwrap()[1..]
+        );
+        assert!(receipt.rewrite.is_some_and(|r| r.done && r.texts == 1));
+        let step = receipt.steps.iter().find(|s| s.engine == "caveman").unwrap();
+        assert!(step.segments_changed == 1 && !step.techniques.is_empty(), "{step:?}");
+        // What was sent once stays, on a warm cache too, however long it goes on.
+        for count in 14..40 {
+            let later = at(&compressor, &talk(count), false).0;
+            let sent = sent["messages"].as_array().unwrap();
+            assert_eq!(later["messages"].as_array().unwrap()[..sent.len()], sent[..], "{calls} {count}");
+        }
+        // Another history is not taken for this one: its first text stands as it came.
+        let mut other = talk(20);
+        other["messages"][0]["content"][0]["text"] = format!("{ASKED} And the log.").into();
+        assert_eq!(at(&compressor, &other, false).0, other);
+        // The other ways of saying when act elsewhere: the same checks see it.
+        assert_ne!(at(&build("first_sight"), &talk(12), false).0, talk(12));
+        assert_eq!(at(&build("never"), &talk(13), true).0, talk(13));
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ use edit::Edit;
 use pack::Pack;
 
 /// What a rule of the user's own is called where names are fixed.
-const OWN_RULE: &str = "own-rule";
+pub(crate) const OWN_RULE: &str = "own-rule";
 /// Rounds after which a text that still changes is left as it was.
 const MAX_ROUNDS: usize = 6;
 

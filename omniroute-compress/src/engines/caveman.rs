@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use omniroute_core::{
-    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, Loss, Replacement, SegmentKind,
+    CompressionEngine, Edit, EngineContext, EngineError, EngineInfo, History, Loss, Replacement, SegmentKind,
     SegmentView,
 };
 
-use crate::caveman::{Class, Condenser, Language, Level, MAX_PATTERNS, Preserve};
+use crate::caveman::{Class, Condenser, Language, Level, MAX_PATTERNS, OWN_RULE, Preserve};
 use crate::config::{ConfigError, ConfigField, Settings, suggestion};
 use crate::entry::{EngineEntry, Parts};
+use crate::marker;
 
 const INFO: EngineInfo = EngineInfo::new("caveman", Loss::Lossy)
     .summary("prose of the user in fewer words; negations, numbers, names and conditions stay")
@@ -37,8 +38,8 @@ const FIELDS: &[ConfigField] = &[
     ConfigField::choice(
         "user_text",
         "first_sight",
-        &["first_sight", "never"],
-        "when texts of the user are condensed",
+        &["first_sight", "at_rewrite", "never"],
+        "when texts of the user are condensed; at_rewrite: older ones, where the history is rewritten anyway",
     ),
     ConfigField::choice(
         "assistant_text",
@@ -65,9 +66,16 @@ const FIELDS: &[ConfigField] = &[
     ConfigField::switch("repeat", true, "say a sentence once that is there twice"),
 ];
 
+/// As [`INFO`], for texts that change where the history is rewritten.
+const AT_REWRITE: EngineInfo = INFO.rewrites_history();
+
 /// Entry in the list of engines.
 pub(crate) const ENTRY: EngineEntry =
-    EngineEntry::new(INFO, build).fields(FIELDS).level("level").check(check);
+    EngineEntry::new(INFO, build).fields(FIELDS).level("level").check(check).technique(rule_name);
+
+fn rule_name(id: &str) -> Option<&'static str> {
+    Some(Language::ALL.into_iter().find_map(|language| language.rule(id)).unwrap_or(OWN_RULE))
+}
 
 fn check(settings: &Settings, parts: &Parts) -> Vec<ConfigError> {
     let place = |key: &str| format!("engine \"{}\": key \"{key}\"", INFO.id);
@@ -99,6 +107,7 @@ fn build(settings: &Settings, parts: &Parts) -> Arc<dyn CompressionEngine> {
     Arc::new(Caveman {
         condenser,
         user: opened("user_text"),
+        at_rewrite: settings.word("user_text") == "at_rewrite",
         assistant: opened("assistant_text"),
         min_chars: settings.size("min_chars"),
     })
@@ -108,13 +117,14 @@ fn build(settings: &Settings, parts: &Parts) -> Arc<dyn CompressionEngine> {
 struct Caveman {
     condenser: Condenser,
     user: bool,
+    at_rewrite: bool,
     assistant: bool,
     min_chars: usize,
 }
 
 impl CompressionEngine for Caveman {
     fn info(&self) -> &EngineInfo {
-        &INFO
+        if self.at_rewrite { &AT_REWRITE } else { &INFO }
     }
 
     fn segment(&self, view: &SegmentView<'_, '_>, _: &EngineContext<'_>) -> Result<Edit, EngineError> {
@@ -127,6 +137,25 @@ impl CompressionEngine for Caveman {
             return Ok(Edit::Keep("not_opened"));
         }
         Ok(self.shorter(view.text()).map_or_else(Edit::Keep, Edit::Replace))
+    }
+
+    fn history(&self, past: &mut History<'_, '_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
+        if !self.at_rewrite || cx.lossless_only {
+            return Ok(());
+        }
+        for index in 0..past.end() {
+            let Some(segment) = past.segments().get(index) else { continue };
+            if segment.kind != SegmentKind::User
+                || !past.is_open(index)
+                || marker::contains(segment.original())
+            {
+                continue;
+            }
+            if let Ok(new) = self.shorter(segment.sent()) {
+                past.replace(INFO.id, index, new);
+            }
+        }
+        Ok(())
     }
 }
 

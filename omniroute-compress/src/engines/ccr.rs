@@ -62,10 +62,12 @@ impl CompressionEngine for Ccr {
     fn history(&self, past: &mut History<'_, '_>, cx: &EngineContext<'_>) -> Result<(), EngineError> {
         let newest = newest_reads(past);
         for (index, segment) in past.segments().iter().enumerate() {
-            if !past.is_open(index) || newest.contains(&index) {
+            // Texts of the user change in a pass of their own, in which nothing is old.
+            let is_user = segment.kind == SegmentKind::User;
+            if !past.is_open(index) || newest.contains(&index) || (is_user && past.end() > 0) {
                 continue;
             }
-            let least = if segment.kind == SegmentKind::User { self.user_min_chars } else { self.min_chars };
+            let least = if is_user { self.user_min_chars } else { self.min_chars };
             let (original, sent) = (segment.original(), segment.sent());
             // Bytes first: no text has more characters than bytes.
             let long = sent.len() >= least && sent.chars().count() >= least;

@@ -15,9 +15,9 @@ use crate::memo::Key;
 /// One rewrite.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Epoch {
-    /// How many texts the request had.
+    /// How many texts the record speaks of: to the last call or result of the request, and to the last new form.
     pub(super) len: usize,
-    /// Key of the last call or result among them, in hex: the record belongs to histories that start so.
+    /// Digest of their keys, in hex: the record belongs to histories that start so.
     pub(super) chain: String,
     /// Plan it was made for, in hex.
     pub(super) fingerprint: String,
@@ -78,9 +78,25 @@ impl Epoch {
         Some(hash.finalize().into())
     }
 
+    /// Says of which history it is: the first `len` texts, and those that stand in a new form.
+    pub(super) fn anchored(mut self, keys: &[Key], len: usize) -> Epoch {
+        let pinned = self.pins.last_key_value().map_or(0, |(last, _)| last + 1);
+        self.len = len.max(pinned);
+        self.chain = start(keys, self.len).unwrap_or_default();
+        self
+    }
+
     /// Whether it was made from the start of this very history.
     pub(super) fn fits(&self, keys: &[Key], fingerprint: &Key) -> bool {
-        let last = self.len.checked_sub(1).and_then(|last| keys.get(last));
-        self.fingerprint == hex(fingerprint) && last.is_some_and(|key| hex(key) == self.chain)
+        self.fingerprint == hex(fingerprint) && start(keys, self.len).is_some_and(|start| start == self.chain)
     }
+}
+
+/// What tells how a history starts; none if it is shorter, or if nothing is asked of it.
+fn start(keys: &[Key], len: usize) -> Option<String> {
+    let known = keys.get(..len).filter(|known| !known.is_empty())?;
+    let mut hash = Sha256::new();
+    known.iter().for_each(|key| hash.update(key));
+    let start: Key = hash.finalize().into();
+    Some(hex(&start))
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use omniroute_core::{CompressReceipt, Diagnostic, DocError, Dropped, EngineContext, History, Segment};
 
 use super::Pipeline;
-use super::epoch::Pin;
+use super::epoch::{Epoch, Pin};
 use super::form::Form;
-use super::rewrite::Here;
+use super::rewrite::{Here, chained};
 use crate::budget::cut;
 use crate::ccr::{Handle, is_tool, keep};
 use crate::engines::{is_whole, newest_reads};
@@ -53,11 +53,10 @@ impl Pipeline<'_> {
             if cuts.is_empty() {
                 break;
             }
-            let segments = form.transcript.segments();
-            let mut epoch = self.blank(here, segments, segments.len());
-            epoch.passed = form.epoch.passed;
+            let mut epoch = Epoch { passed: form.epoch.passed, ..self.blank(here) };
             epoch.pins = form.epoch.pins.clone();
             epoch.pins.extend(cuts);
+            let epoch = epoch.anchored(here.keys, chained(form.transcript.segments(), usize::MAX));
             let mut next = self.form_anew(here, epoch, receipt)?;
             self.put_delayed(here, &mut next, delayed);
             if next.tokens() >= form.tokens() {

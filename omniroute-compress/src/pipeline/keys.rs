@@ -26,6 +26,14 @@ pub(super) fn join(key: &Key, digest: &Key) -> Key {
     hash.finalize().into()
 }
 
+/// The key of a text that is so at this place of the request only.
+pub(super) fn at(key: &Key, index: usize) -> Key {
+    let mut hash = Sha256::new();
+    hash.update(key);
+    hash.update((index as u64).to_le_bytes());
+    hash.finalize().into()
+}
+
 /// One key a segment. For tool calls and results it covers all segments before, which engines may look at; other
 /// texts are worked on without a look at their neighbours, so their key covers just themselves.
 pub(super) fn of(transcript: &Transcript<'_>, seed: &Key) -> Vec<Key> {

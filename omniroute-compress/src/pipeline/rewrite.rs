@@ -1,13 +1,13 @@
 //! Rewrite points: is this one, what would change, does it pay, and what is remembered of it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use omniroute_core::{
     ChatRequest, CompressReceipt, Diagnostic, DocError, EngineContext, History, Rewritten, Segment,
-    Transcript,
+    SegmentKind, Transcript,
 };
 
 use super::epoch::{Epoch, Pin};
@@ -42,7 +42,15 @@ impl Here<'_, '_> {
     pub(super) fn keys_under(&self, epoch: &Epoch) -> Cow<'_, [Key]> {
         match epoch.digest() {
             None => Cow::Borrowed(self.keys),
-            Some(digest) => Cow::Owned(self.keys.iter().map(|key| keys::join(key, &digest)).collect()),
+            Some(digest) => {
+                let key = |(index, key): (usize, &Key)| {
+                    let key = keys::join(key, &digest);
+                    // The key of prose does not tell its place, and the same words may stand in a new form at one
+                    // place and as they are at another.
+                    if epoch.pins.contains_key(&index) { keys::at(&key, index) } else { key }
+                };
+                Cow::Owned(self.keys.iter().enumerate().map(key).collect())
+            }
         }
     }
 }
@@ -192,7 +200,7 @@ impl Pipeline<'_> {
         receipt: &mut CompressReceipt,
     ) -> BTreeMap<usize, Pin> {
         let segments = base.transcript.segments().get(..view).unwrap_or(base.transcript.segments());
-        let mut past = History::new(segments, end);
+        let mut past = History::new(segments, end).open_user(self.old_users(segments, end));
         self.work_on(&mut past, here.cx, receipt);
         let mut pins = BTreeMap::new();
         for (index, (engine, new)) in past.into_edits() {
@@ -206,6 +214,15 @@ impl Pipeline<'_> {
             }
         }
         pins
+    }
+
+    /// Older texts of the user, where the plan may change them.
+    fn old_users(&self, segments: &[Segment<'_>], end: usize) -> BTreeSet<usize> {
+        let old = |(_, s): &(usize, &Segment<'_>)| s.kind == SegmentKind::User;
+        match self.steps.user_at_rewrite {
+            true => segments.iter().take(end).enumerate().filter(old).map(|(at, _)| at).collect(),
+            false => BTreeSet::new(),
+        }
     }
 
     /// A rewrite at a point, if anything would change and it pays.
@@ -227,7 +244,8 @@ impl Pipeline<'_> {
         let pins = self.pins(here, &base, (count, end), receipt);
         let passed = before.passed;
         let changes = pins != before.pins && !pins.is_empty();
-        let next = Epoch { pins, passed, ..self.blank(here, base.transcript.segments(), count) };
+        let segments = base.transcript.segments();
+        let next = Epoch { pins, passed, ..self.blank(here) }.anchored(here.keys, chained(segments, count));
         let current = match before.pins.is_empty() {
             true => Form { epoch: before, ..base },
             false => self.form_anew(here, before, receipt)?,
@@ -293,10 +311,10 @@ impl Pipeline<'_> {
             if view != count && !market.pays(gone * 2, behind / 2, TURNS) {
                 continue;
             }
-            let mut epoch = self.blank(here, current.transcript.segments(), view);
-            epoch.passed = current.epoch.passed;
+            let mut epoch = Epoch { passed: current.epoch.passed, ..self.blank(here) };
             epoch.pins = current.epoch.pins.clone();
             epoch.pins.extend(fresh);
+            let epoch = epoch.anchored(here.keys, chained(current.transcript.segments(), view));
             // Only texts of that request count; what they become depends on nothing after them.
             let new = self.form_anew(here, epoch, receipt)?;
             let tokens = |form: &Form<'_>, from: usize| sum(form.results.get(from..view).unwrap_or_default());
@@ -316,17 +334,15 @@ impl Pipeline<'_> {
         Ok(current)
     }
 
-    /// An epoch of the first `view` texts without any change.
-    pub(super) fn blank(&self, here: &Here<'_, '_>, segments: &[Segment<'_>], view: usize) -> Epoch {
-        let last = segments.iter().take(view).rposition(|s| is_chained(s.kind));
-        let chain = last.and_then(|last| here.keys.get(last)).map(|key| keys::hex(key)).unwrap_or_default();
-        Epoch {
-            len: last.map_or(0, |last| last + 1),
-            chain,
-            fingerprint: keys::hex(here.fingerprint),
-            ..Epoch::default()
-        }
+    /// An epoch of this plan without any change.
+    pub(super) fn blank(&self, here: &Here<'_, '_>) -> Epoch {
+        Epoch { fingerprint: keys::hex(here.fingerprint), ..Epoch::default() }
     }
+}
+
+/// How many of the first `view` texts there are to the last call or result.
+pub(super) fn chained(segments: &[Segment<'_>], view: usize) -> usize {
+    segments.iter().take(view).rposition(|s| is_chained(s.kind)).map_or(0, |last| last + 1)
 }
 
 /// The start of a key: enough to see that a text has changed.
