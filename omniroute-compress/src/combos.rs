@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{ConfigErrors, Step, suggestion};
+use crate::config::{ConfigError, ConfigErrors, Step, Value, suggestion};
 use crate::entry::Parts;
+use crate::gates::Gates;
 use crate::plan::{Plan, Steps};
+use crate::registry::engine;
 use crate::rewrite::Rewrite;
 use crate::style::OutputStyle;
 
@@ -12,6 +14,8 @@ use crate::style::OutputStyle;
 const MAX_STEPS: usize = 16;
 /// Longest name, in characters.
 const MAX_NAME: usize = 64;
+/// The setting of a step that names languages.
+const LANGUAGES: &str = "languages";
 
 /// A named list of steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +25,8 @@ pub struct Combo {
     steps: Vec<Step>,
     rewrite: Option<Rewrite>,
     style: Option<OutputStyle>,
+    languages: Vec<String>,
+    gates: Gates,
 }
 
 impl Combo {
@@ -31,7 +37,15 @@ impl Combo {
         steps: impl IntoIterator<Item = Step>,
     ) -> Self {
         let steps = steps.into_iter().collect();
-        Combo { id: id.into(), name: name.into(), steps, rewrite: None, style: None }
+        Combo {
+            id: id.into(),
+            name: name.into(),
+            steps,
+            rewrite: None,
+            style: None,
+            languages: Vec::new(),
+            gates: Gates::default(),
+        }
     }
 
     /// When its steps may rewrite older turns; by default as the compressor was told.
@@ -45,6 +59,28 @@ impl Combo {
     #[must_use]
     pub fn output_style(mut self, style: OutputStyle) -> Self {
         self.style = Some(style);
+        self
+    }
+
+    /// The languages whose rules act on prose, as the step `caveman` names them; by default all. A step that names
+    /// languages itself keeps them. A combo without a step that has rules by language cannot have it.
+    #[must_use]
+    pub fn languages<I: Into<String>>(mut self, languages: impl IntoIterator<Item = I>) -> Self {
+        self.languages = languages.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// What a text and a change must bring with them to be worth it, for all its steps.
+    #[must_use]
+    pub fn gates(mut self, gates: Gates) -> Self {
+        self.gates = gates;
+        self
+    }
+
+    /// The same with other steps.
+    #[must_use]
+    pub fn map_steps(mut self, change: impl FnMut(Step) -> Step) -> Self {
+        self.steps = self.steps.into_iter().map(change).collect();
         self
     }
 
@@ -69,8 +105,31 @@ impl Combo {
         extra: &[std::sync::Arc<dyn omniroute_core::CompressionEngine>],
         parts: &Parts,
     ) -> Result<Steps, ConfigErrors> {
-        let steps = Plan::of(self.steps.iter().cloned()).build(extra, parts)?;
-        Ok(steps.named(&self.name).rewrite(self.rewrite).style(self.style.as_ref()))
+        let mut errors = self.gates.check();
+        let mut used = self.languages.is_empty();
+        let step = |step: &Step| {
+            let has = |key| engine(step.engine()).is_some_and(|e| e.fields.iter().any(|f| f.key == key));
+            if self.languages.is_empty() || !has(LANGUAGES) {
+                return step.clone();
+            }
+            used = true;
+            step.clone().or_with(LANGUAGES, Value::List(self.languages.clone()))
+        };
+        let steps = Plan::of(self.steps.iter().map(step)).build(extra, parts);
+        if !used {
+            let rule = "no step of it has rules by language; caveman has";
+            errors.push(ConfigError::new("languages", rule));
+        }
+        match steps {
+            Ok(steps) if errors.is_empty() => {
+                Ok(steps.named(&self.name).rewrite(self.rewrite).style(self.style.as_ref()).gates(self.gates))
+            }
+            Ok(_) => Err(ConfigErrors(errors)),
+            Err(mut found) => {
+                found.0.append(&mut errors);
+                Err(found)
+            }
+        }
     }
 }
 

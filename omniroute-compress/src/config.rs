@@ -170,6 +170,12 @@ impl Step {
         self
     }
 
+    /// Sets what the step does not set itself.
+    pub(crate) fn or_with(mut self, key: &str, value: Value) -> Self {
+        self.settings.entry(key.to_owned()).or_insert(value);
+        self
+    }
+
     /// Id or alias of the engine, as given, without the level.
     pub fn engine(&self) -> &str {
         &self.engine

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omniroute_core::{CompressionEngine, EngineInfo};
 
-use crate::caveman::RulePacks;
+use crate::caveman::{Preserve, RulePacks};
 use crate::config::{ConfigError, ConfigField, Settings};
 use crate::rtk::FilterSet;
 
@@ -16,12 +16,14 @@ pub struct Parts {
     pub filters: Arc<FilterSet>,
     /// Rules for prose besides the built-in ones.
     pub rule_packs: Arc<RulePacks>,
+    /// Patterns of the user: what they find stays.
+    pub preserve: Preserve,
 }
 
 impl Parts {
     /// Changes whenever the same settings give other output because of the parts.
     pub(crate) fn identity(&self) -> String {
-        format!("{}{}", self.filters.identity(), self.rule_packs.identity())
+        format!("{}{}{}", self.filters.identity(), self.rule_packs.identity(), self.preserve.identity())
     }
 }
 

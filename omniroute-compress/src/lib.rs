@@ -11,6 +11,7 @@ mod engines;
 mod entry;
 mod expand;
 pub mod gain;
+mod gates;
 mod guard;
 mod hash;
 
@@ -40,6 +41,7 @@ pub use config::{ConfigError, ConfigErrors, ConfigField, Settings, Step, Value};
 pub use engines::rows;
 pub use entry::{EngineEntry, Parts};
 pub use expand::{ExpandError, Expanded, expand, expand_with};
+pub use gates::Gates;
 pub use memo::MemoLimits;
 pub use plan::Plan;
 pub use registry::{ENGINES, engine, settings_json};

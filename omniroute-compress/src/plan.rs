@@ -6,8 +6,10 @@ use std::sync::Arc;
 use omniroute_core::CompressionEngine;
 use sha2::{Digest, Sha256};
 
+use crate::caveman::Preserve;
 use crate::config::{ConfigError, ConfigErrors, Step, suggestion};
 use crate::entry::Parts;
+use crate::gates::Gates;
 use crate::registry::{ENGINES, engine};
 use crate::rewrite::Rewrite;
 use crate::style::OutputStyle;
@@ -166,6 +168,8 @@ impl Plan {
                 user_at_rewrite,
                 rewrite: None,
                 style: None,
+                gates: Gates::default(),
+                preserve: parts.preserve.clone(),
             })
         } else {
             Err(ConfigErrors(errors))
@@ -234,6 +238,10 @@ pub(crate) struct Steps {
     pub(crate) rewrite: Option<Rewrite>,
     /// What answers are asked to be like.
     pub(crate) style: Option<OutputStyle>,
+    /// What a text and a change must bring with them.
+    pub(crate) gates: Gates,
+    /// What must stay in sight, whatever a step makes of a text.
+    preserve: Preserve,
 }
 
 impl Steps {
@@ -263,6 +271,32 @@ impl Steps {
         if let (None, Some(style)) = (&self.style, style) {
             self.style = Some(style.clone());
             let _ = writeln!(self.identity, "style {style}");
+        }
+        self
+    }
+
+    /// The reason not to send `after` in place of `before`, beside those that hold for every plan.
+    pub(crate) fn refuse(
+        &self,
+        before: &str,
+        after: &str,
+        tokens: (u32, u32),
+        lossless: bool,
+    ) -> Option<&'static str> {
+        let worth = || self.gates.refuse_text(before).or_else(|| self.gates.refuse_gain(tokens.0, tokens.1));
+        worth().or_else(|| (!lossless && self.loses(before, after)).then_some("preserved"))
+    }
+
+    /// Whether something that must stay in sight would be lost.
+    pub(crate) fn loses(&self, before: &str, after: &str) -> bool {
+        self.preserve.loses(before, after)
+    }
+
+    /// The same with other gates.
+    pub(crate) fn gates(mut self, gates: Gates) -> Steps {
+        if gates != self.gates {
+            self.gates = gates;
+            let _ = writeln!(self.identity, "gates {gates}");
         }
         self
     }

@@ -151,6 +151,7 @@ fn every_setting_changes_what_is_sent() {
                 "preserve_patterns" => base().with("preserve_patterns", vec!["due to [a-z]+".to_owned()]),
                 "level" => base().with("level", "lite"),
                 "language" => base().with("language", "de"),
+                "languages" => base().with("languages", vec!["de".to_owned()]),
                 "user_text" => base().with("user_text", "never"),
                 "assistant_text" => base().with("assistant_text", "first_sight"),
                 other => panic!("{other} has no test"),
@@ -271,10 +272,7 @@ fn at_rewrite_only_older_texts_change_and_they_stay_so() {
         assert_ne!(sent["messages"][0], talk(13)["messages"][0]);
         assert!(!sent["messages"][0].to_string().contains("Could you please"));
         // The same words in the live tail stay as they are.
-        assert_eq!(
-            sent["messages"].as_array().unwrap()[1..],
-            talk(13)["messages"].as_array().unwrap()[1..]
-        );
+        assert_eq!(sent["messages"].as_array().unwrap()[1..], talk(13)["messages"].as_array().unwrap()[1..]);
         assert!(receipt.rewrite.is_some_and(|r| r.done && r.texts == 1));
         let step = receipt.steps.iter().find(|s| s.engine == "caveman").unwrap();
         assert!(step.segments_changed == 1 && !step.techniques.is_empty(), "{step:?}");
@@ -387,6 +385,63 @@ fn combos_are_plans_by_name_for_calls_and_routes() {
         ("Short prose".into(), true, false),
         "the active one is used where none is named"
     );
+}
+
+#[test]
+fn a_combo_has_languages_and_gates_of_its_own() {
+    use omniroute_compress::{Combo, Combos, Gates};
+    let with = |combo: Combo| {
+        let mut combos = Combos::default();
+        combos.add(combo).map(|()| combos)
+    };
+    let prose = || Combo::new("c", "prose", [Step::new("caveman:full")]);
+    let sent = |combo: Combo| {
+        let compressor = Compress::builder().combos(with(combo).unwrap()).plan("prose").build().unwrap();
+        let (body, receipt) = send(&compressor, &body(ASKED));
+        let skips = receipt.steps[0].skips.clone();
+        (body["messages"][0]["content"][0]["text"].as_str().unwrap().len() < ASKED.len(), skips, receipt)
+    };
+    let plain = sent(prose());
+    assert!(plain.0);
+    assert!(sent(prose().languages(["de", "en"])).0);
+    let (changed, skips, other) = sent(prose().languages(["de", "fr"]));
+    assert!(!changed && skips.contains_key("language_unknown"), "{skips:?}");
+    assert_ne!(other.fingerprint, plain.2.fingerprint, "another output has another fingerprint");
+    // A step that says it itself keeps it.
+    let own = Combo::new("c", "prose", [Step::new("caveman:full").with("languages", vec!["en".to_owned()])]);
+    assert!(sent(own.languages(["de"])).0);
+
+    let (changed, skips, other) = sent(prose().gates(Gates::default().min_gain(90)));
+    assert!(
+        !changed && skips.contains_key("no_gain"),
+        "fewer than 40 tokens, and not nine of ten: {skips:?}"
+    );
+    assert!(sent(prose().gates(Gates::default().min_gain(3))).0);
+    assert_ne!(other.fingerprint, plain.2.fingerprint);
+    let (changed, skips, _) = sent(prose().gates(Gates::default().min_bytes(4_000)));
+    assert!(!changed && skips.contains_key("below_min_bytes"), "{skips:?}");
+
+    for (combo, message) in [
+        (
+            prose().languages(["xx"]),
+            "engine \"caveman\": key \"languages\": \"xx\" has no rules; known are de, en",
+        ),
+        (
+            Combo::new("c", "rows", [Step::new("rows")]).languages(["de"]),
+            "languages: no step of it has rules by language",
+        ),
+        (
+            prose().gates(Gates::default().min_gain(91)),
+            "gates: key \"min_gain\": 91 is not a whole number from 0 to 90",
+        ),
+        (
+            Combo::new("c", "c", [Step::new("caveman").with("language", "fr")]).languages(["de"]),
+            "key \"language\": \"fr\" is not among languages (de): no rule would act",
+        ),
+    ] {
+        let error = with(combo).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
 }
 
 /// What a plan for prose does with one text of the user.

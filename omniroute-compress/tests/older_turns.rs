@@ -225,3 +225,49 @@ fn every_setting_changes_what_is_sent() {
         }
     }
 }
+
+/// Parts of texts that a pattern finds, each once.
+fn found(pattern: &str, text: &str) -> std::collections::BTreeSet<String> {
+    regex::Regex::new(pattern).unwrap().find_iter(text).map(|m| m.as_str().to_owned()).collect()
+}
+
+#[test]
+fn what_patterns_of_the_caller_find_stays_in_every_lossy_step_and_cut() {
+    use omniroute_compress::caveman::Preserve;
+    // Parts that each of them would take away.
+    let cases = [
+        ("aggressive", "part 3[0-9]\\b", None),
+        ("relevance", "in part 1[0-9]\\b", None),
+        ("ultra", "a story of trees and of the people", None),
+        ("ccr", "in part 3[0-9]\\b", None),
+        ("lite", "in part 2[0-9]\\b", Some(9_000)),
+    ];
+    for wire in WIRES {
+        let agent = agent(wire, 30);
+        let before = String::from_utf8(agent.bytes()).unwrap();
+        for (name, pattern, limit) in cases {
+            let send = |patterns: &[&str]| {
+                let step = Step::new(name);
+                let step = if name == "ccr" { step.with("min_chars", 2_000) } else { step };
+                let builder = Compress::builder().steps([step]).preserve(Preserve::of(patterns).unwrap());
+                let compressor = builder.build().unwrap();
+                let mut request = ChatRequest::parse(wire, agent.bytes()).unwrap();
+                let mut options = CallOptions::default().cold(true);
+                if let Some(limit) = limit {
+                    options = options.context_limit(limit);
+                }
+                text(&compressor.compress_with(&mut request, options, at(10)))
+            };
+            let kept = send(&[pattern]);
+            // A note of ours may stand before them.
+            let in_texts = |body: &str| -> Vec<_> {
+                let all = raw_messages(body.as_bytes());
+                all.iter().map(|m| found(pattern, m)).filter(|found| !found.is_empty()).collect()
+            };
+            assert_eq!(in_texts(&kept), in_texts(&before), "{name} {}", wire.id());
+            // Without the pattern they go, and with it other texts still get shorter.
+            assert_ne!(in_texts(&send(&[])), in_texts(&before), "{name} {}", wire.id());
+            assert!(kept.len() < before.len() || name != "aggressive", "{name}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ mod common;
 
 use common::agent::{Agent, Turn};
 use common::engines::{Own, compressor, run};
-use omniroute_compress::caveman::RulePacks;
+use omniroute_compress::caveman::{Preserve, RulePacks};
 use omniroute_compress::ccr::TOOL;
 use omniroute_compress::cost::Prices;
 use omniroute_compress::{
@@ -213,6 +213,7 @@ fn others(field: &ConfigField) -> Vec<Value> {
             field.choices.iter().filter(|c| *c != word).map(|c| Value::from((*c).to_owned())).collect()
         }
         (Value::List(_), "skip_rules") => vec![Value::from(vec!["could-you".to_owned()])],
+        (Value::List(_), "languages") => vec![Value::from(vec!["de".to_owned()])],
         (Value::List(_), _) => vec![Value::from(vec!["due to the [a-z]+".to_owned()])],
         _ => Vec::new(),
     }
@@ -362,7 +363,7 @@ fn every_setting_of_the_builder_changes_what_comes_out() {
         || Compress::builder().plan("repeat,rtk,rows,caveman:full,ccr,aggressive").memo(MemoLimits::none());
     let cold = CallOptions::default().cold(true);
     let plain = outcome(&base().build().unwrap(), cold);
-    let changes: [(&str, Change); 15] = [
+    let changes: [(&str, Change); 16] = [
         ("plan", |b| b.plan("rtk")),
         ("steps", |b| b.steps([Step::new("rows")])),
         ("tokenizer", |b| b.tokenizer(std::sync::Arc::new(common::engines::Words))),
@@ -382,6 +383,7 @@ fn every_setting_of_the_builder_changes_what_comes_out() {
             let text = "language = \"en\"\n[[rules]]\nid = \"mine\"\nclass = \"redundancy\"\nlevel = \"lite\"\nfrom = \"with care and patience\"\nto = \"well\"\nin = \"Do it with care and patience.\"\nout = \"Do it well.\"\n";
             b.rule_packs(RulePacks::of([("mine.toml", text)]).unwrap())
         }),
+        ("preserve", |b| b.preserve(Preserve::of(["due to the fact that"]).unwrap())),
         ("filters", |b| {
             b.filters(omniroute_compress::FilterSet::builder().without(["cargo-build", "cargo"]).build().set)
         }),

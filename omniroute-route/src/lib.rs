@@ -47,7 +47,7 @@ pub use fitness::Fitness;
 pub use last_good::LastGood;
 pub use options::{OptionMap, OptionReader, OptionValue};
 pub use planner::{Ask, Decision, Planner, Work};
-pub use receipt::{AttemptReceipt, Bridged, Receipt, Role, RouteReceipt, Tokens};
+pub use receipt::{AttemptReceipt, Bridged, CompressedBy, PlanSource, Receipt, Role, RouteReceipt, Tokens};
 pub use registry::{RESERVED, STRATEGIES, StrategyEntry, strategy};
 pub use resolve::{Mapping, Resolved, Route, Rule, resolve};
 pub use router::{

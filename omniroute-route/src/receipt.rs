@@ -1,6 +1,7 @@
 //! What became of one request: who was asked, why, how long it took, what it cost. No text of requests or answers, no
 //! credentials.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omniroute_core::route::TaskClass;
@@ -53,11 +54,55 @@ pub struct RouteReceipt {
     /// Tokens before and after compression, if there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressed: Option<(u64, u64)>,
+    /// By which plan, and what it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<CompressedBy>,
     /// Media that were put into words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bridged: Vec<Bridged>,
     /// What else is to be known, as codes.
     pub notes: Vec<&'static str>,
+}
+
+/// The plan of compression that made the body which was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CompressedBy {
+    /// Its name.
+    pub plan: String,
+    /// Who named it.
+    pub source: PlanSource,
+    /// What changed texts: engine and technique, and how often. Empty: every text went as it came.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rules: BTreeMap<String, u32>,
+}
+
+/// Who named the plan of compression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum PlanSource {
+    /// Nobody: the compressor has one.
+    #[default]
+    Default,
+    /// The request.
+    Request,
+    /// The route.
+    Route,
+    /// The request was too long for the plan before.
+    Overflow,
+}
+
+impl PlanSource {
+    /// The word in receipts: `default`, `request`, `route`, `overflow`.
+    pub fn word(self) -> &'static str {
+        match self {
+            PlanSource::Default => "default",
+            PlanSource::Request => "request",
+            PlanSource::Route => "route",
+            PlanSource::Overflow => "overflow",
+        }
+    }
 }
 
 /// Media of one kind that were put into words.
@@ -175,6 +220,7 @@ impl Receipt {
             tokens: Tokens::default(),
             micro_usd: 0,
             compressed: None,
+            compression: None,
             bridged: Vec::new(),
             notes: Vec::new(),
         };

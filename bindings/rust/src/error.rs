@@ -117,6 +117,18 @@ pub struct Facts {
 }
 
 impl Error {
+    /// A plan that there is not, with the nearest name.
+    pub(crate) fn unknown_plan(config: &crate::Config, plan: &str) -> Error {
+        if plan.contains([',', ':'])
+            && let Err(errors) = omniroute_compress::Plan::parse(plan)
+        {
+            return Error::new("unknown_plan", errors.to_string());
+        }
+        let shown: String = plan.chars().take(40).collect();
+        let hint = config.plan_hint(plan);
+        Error::new("unknown_plan", format!("plan {shown:?} is not a plan, an engine or a combo{hint}"))
+    }
+
     /// An error with a code of [`CODES`].
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         debug_assert!(find(code).is_some(), "code {code} is not in the table");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use omniroute_compress::{Compress, MemoLimits, Plan, Step};
+use omniroute_compress::{Compress, MemoLimits, Step};
 use omniroute_core::{BlobStore, Estimator, Family, MemoryBlobs, Tokenizer};
 
 use crate::config::{Config, Count};
@@ -75,7 +75,7 @@ impl Variants {
 
     /// The steps of a plan.
     pub(crate) fn steps(&self, plan: &str) -> Result<Vec<Step>, Error> {
-        self.config.steps(plan).ok_or_else(|| unknown_plan(&self.config, plan))
+        self.config.steps(plan).ok_or_else(|| Error::unknown_plan(&self.config, plan))
     }
 
     /// The compressor for a plan and a counter.
@@ -106,28 +106,10 @@ impl Variants {
         memo: MemoLimits,
         blobs: Arc<dyn BlobStore>,
     ) -> Result<Compress, Error> {
-        let steps = self.steps(plan)?;
-        let mut builder = Compress::builder().memo(memo).blobs(blobs).strict(self.config.strict);
-        // A plan with its own settings has the same name in receipts as one without.
-        let plain = Plan::parse(plan).is_ok_and(|known| known.steps() == steps);
-        builder = if plain { builder.plan(plan) } else { builder.steps(steps) };
-        if let Some(bytes) = self.config.max_body_bytes {
-            builder = builder.max_body_bytes(bytes);
-        }
+        let mut builder = self.config.builder(plan)?.memo(memo).blobs(blobs);
         if let Some(tokenizer) = counter.tokenizer() {
             builder = builder.tokenizer(tokenizer);
         }
         Ok(builder.build()?)
     }
-}
-
-fn unknown_plan(config: &Config, plan: &str) -> Error {
-    if plan.contains([',', ':'])
-        && let Err(errors) = Plan::parse(plan)
-    {
-        return Error::new("unknown_plan", errors.to_string());
-    }
-    let shown: String = plan.chars().take(40).collect();
-    let hint = config.plan_hint(plan);
-    Error::new("unknown_plan", format!("plan {shown:?} is not a plan, an engine or a combo{hint}"))
 }

@@ -21,6 +21,14 @@ min_lines = 4
 [[compression.combos]]
 name = "tables"
 steps = ["rows", { engine = "session-dedup", config = { min_lines = 3 } }, "rtk:minimal"]
+
+[[compression.combos]]
+name = "Prose"
+steps = ["caveman:full"]
+languages = ["de", "en"]
+gates = { min_gain = 5, min_bytes = 200 }
+rewrite = "never"
+output_style = "less-code"
 "#;
 
 #[test]
@@ -32,6 +40,10 @@ fn a_full_configuration_is_read_and_used() {
     assert_eq!(out.receipt.plan, "tables");
     let steps: Vec<&str> = out.receipt.steps.iter().map(|step| step.engine.as_str()).collect();
     assert_eq!(steps, ["rows", "session-dedup", "rtk"]);
+    let prose = Options { plan: Some("prose"), ..Options::default() };
+    let out = compressor.compress_body(r#"{"messages":[{"role":"user","content":"hi"}]}"#, &prose).unwrap();
+    assert_eq!(out.receipt.plan, "prose");
+    assert!(String::from_utf8_lossy(&out.body).contains("[OmniRoute Output Styles]"));
 }
 
 #[test]
@@ -87,10 +99,70 @@ fn every_mistake_is_reported_with_its_place() {
         "line 15, column 26: compression.combos[0].steps[2]: engine \"ionizr\" is not known; did you mean \"ionizer\"?",
         "line 15, column 36: compression.combos[0].steps[3]: engine \"lite\" has no levels",
         "line 15, column 46: compression.combos[0].steps[4]: 3 is not an engine or a table with \"engine\"",
-        "line 17, column 8: compression.combos[1].name: \"safe\" is not a new name without commas",
+        "line 17, column 8: compression.combos[1].name: \"safe\" is not a new name: a plan or an engine has it",
         "line 18, column 9: compression.combos[1].steps: \"rows\" is not a list of engines",
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn mistakes_in_combos_and_patterns_have_places_too() {
+    let text = "[compression]\n\
+        plan = \"second\"\n\
+        preserve_patterns = [\"ok\", \"(\", 3, \"x*\"]\n\
+        [[compression.combos]]\n\
+        name = \"first\"\n\
+        steps = [\"caveman\"]\n\
+        languages = [\"en\", \"ed\", 1]\n\
+        gates = { min_gain = 91, min_byte = 3 }\n\
+        rewrite = \"sometimes\"\n\
+        output_style = \"tersest\"\n\
+        [[compression.combos]]\n\
+        name = \"second\"\n\
+        steps = [\"rows\"]\n\
+        languages = [\"en\"]\n\
+        [[compression.combos]]\n\
+        name = \"FIRST\"\n\
+        [[compression.combos]]\n\
+        name = \"a,b\"\n\
+        [[compression.combos]]\n\
+        name = \"classic\"\n";
+    let errors = Config::from_toml(text).unwrap_err();
+    let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let expected = [
+        "line 3, column 28: compression.preserve_patterns[1]: \"(\" is no pattern: unclosed group",
+        "line 3, column 33: compression.preserve_patterns[2]: 3 is not a string",
+        "line 3, column 36: compression.preserve_patterns[3]: \"x*\" also matches nothing at all",
+        "line 7, column 20: compression.combos[0].languages[1]: \"ed\" is not one of de, en, es, fr, id, ja, pt-BR, zh; did you mean \"de\"?",
+        "line 7, column 26: compression.combos[0].languages[2]: 1 is not a string",
+        "line 8, column 22: compression.combos[0].gates.min_gain: 91 is not a whole number from 0 to 90",
+        "line 8, column 26: compression.combos[0].gates.min_byte: this key is not known; did you mean \"min_bytes\"?",
+        "line 9, column 11: compression.combos[0].rewrite: \"sometimes\" is not one of \"never\", \"cold_only\", \"threshold\", \"always\"",
+        "line 10, column 16: compression.combos[0].output_style: \"tersest\" is not one of terse-prose, less-code, terse-cjk",
+        "line 11, column 1: compression.combos[1]: languages: no step of it has rules by language; caveman has",
+        "line 16, column 8: compression.combos[2].name: \"FIRST\" is not a new name: it is taken",
+        "line 18, column 8: compression.combos[3].name: \"a,b\" is not a name of 1 to 64 characters without commas and line ends",
+        "line 20, column 8: compression.combos[4].name: \"classic\" is not a new name: it is taken",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn patterns_and_presets_act() {
+    let log = "   Compiling one v1.0.0\n   Compiling two v1.0.0\n   Compiling three v1.0.0\n".repeat(30)
+        + "warning: unused\n";
+    let body = serde_json::json!({"messages": [
+        {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "bash", "arguments": "{\"command\":\"cargo build\"}"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": log}]}).to_string();
+    let sent = |config: &str, plan: Option<&str>| {
+        let compressor = Compressor::new(Config::from_toml(config).unwrap()).unwrap();
+        let out = compressor.compress_body(body.clone(), &Options { plan, ..Options::default() }).unwrap();
+        (String::from_utf8(out.body.to_vec()).unwrap(), out.receipt)
+    };
+    let (short, receipt) = sent("", Some("classic"));
+    assert!(receipt.plan == "classic" && !short.contains("Compiling two"), "{short}");
+    let (kept, receipt) = sent("[compression]\npreserve_patterns = [\"Compiling tw.\"]\n", Some("classic"));
+    assert!(kept.contains("Compiling two") && receipt.steps[0].skips.contains_key("preserved"), "{kept}");
 }
 
 #[test]

@@ -231,3 +231,60 @@ fn mistakes_are_told_all_at_once_and_no_key_is_shown() {
     assert_eq!(error.mistakes().len(), 3, "{error}");
     assert!(!error.to_string().contains("secret"));
 }
+
+/// What is sent to a vendor for a command's output, under a configuration of compression and a combo's own plan.
+fn sent_under(compression: &str, plan: &str, asked: Option<&str>) -> (String, serde_json::Value) {
+    let log = "   Compiling one v1.0.0\n   Compiling two v1.0.0\n   Compiling three v1.0.0\n".repeat(30);
+    let body = serde_json::json!({"model": "daily", "messages": [
+        {"role": "user", "content": "build it"},
+        {"role": "assistant", "content": null, "tool_calls": [{"id": "c", "type": "function",
+            "function": {"name": "bash", "arguments": "{\"command\":\"cargo build\"}"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": log}]});
+    let text = CONFIG.replace("strategy = \"priority\"", &format!("strategy = \"priority\"\n{plan}"));
+    let config = RouterConfig::from_toml(&format!("{text}{compression}")).unwrap();
+    let router = Router::new(&config, Parts::default()).unwrap();
+    let options = CallOptions { plan: asked, ..CallOptions::default() };
+    let mut call = router.chat(body.to_string(), &options).unwrap();
+    // So small a body is compressed at once.
+    let jobs = call.poll().jobs;
+    let [Job::Send { id, request }] = jobs.as_slice() else { panic!("{jobs:?}") };
+    let sent = String::from_utf8(request.body().to_vec()).unwrap();
+    call.teller().answered(*id, 200, [], OPENAI, true);
+    let Progress::Reply(reply) = call.poll().progress else { panic!("answered") };
+    (sent, serde_json::from_str(&reply.receipt_json()).unwrap())
+}
+
+#[test]
+fn a_combo_has_a_plan_of_compression() {
+    let short = |sent: &str| !sent.contains("Compiling two");
+    let off = "[compression]\nplan = \"off\"\n";
+    let own = "[compression]\nplan = \"off\"\n[[compression.combos]]\nname = \"mine\"\nsteps = [\"rtk\"]\n";
+    let (sent, receipt) = sent_under(off, "", None);
+    assert!(!short(&sent) && receipt.get("compression").is_none(), "{receipt}");
+    for (compression, plan) in [(off, "compression = \"rtk\""), (own, "compression = \"mine\"")] {
+        let (sent, receipt) = sent_under(compression, plan, None);
+        assert!(short(&sent), "{sent}");
+        assert_eq!(receipt["compression"]["source"], "route", "{receipt}");
+        let (sent, receipt) = sent_under(compression, plan, Some("lite"));
+        assert!(!short(&sent) && receipt["compression"]["source"] == "request", "{receipt}");
+    }
+    // Switched off altogether.
+    let (sent, receipt) = sent_under("[compression]\nenabled = false\n", "compression = \"rtk\"", None);
+    assert!(!short(&sent) && receipt.get("compression").is_none());
+    // A name that there is not, also where it is said twice.
+    let wrong = |plan: &str| {
+        let combo = format!("strategy = \"priority\"\n{plan}");
+        let text = CONFIG.replace("strategy = \"priority\"", &combo);
+        RouterConfig::from_toml(&text).unwrap_err().to_string()
+    };
+    assert_eq!(
+        wrong("compression = \"rkt\""),
+        "line 13, column 15: combos[0].compression: \"rkt\" is not a plan, an engine or one of compression.combos; \
+         did you mean \"rtk\"?"
+    );
+    let twice = wrong("compression = \"rtk\"\noptions = { compression = \"lite\" }");
+    assert!(
+        twice.contains("combos[0].compression: \"options.compression\" says the same; keep one"),
+        "{twice}"
+    );
+}

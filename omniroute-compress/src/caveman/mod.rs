@@ -61,6 +61,8 @@ pub struct Condensed<'t> {
 pub struct Condenser {
     level: Level,
     language: Option<Language>,
+    /// Languages whose rules act; none: all.
+    among: Vec<Language>,
     without: u16,
     skipped: Arc<BTreeSet<String>>,
     own: Arc<RulePacks>,
@@ -76,6 +78,7 @@ impl Condenser {
         Condenser {
             level,
             language: None,
+            among: Vec::new(),
             without: 0,
             skipped: Arc::default(),
             own: Arc::default(),
@@ -90,6 +93,13 @@ impl Condenser {
     #[must_use]
     pub fn language(mut self, language: Language) -> Self {
         self.language = Some(language);
+        self
+    }
+
+    /// Lets only the rules of these languages act; a paragraph in another one stays as it is. None: all.
+    #[must_use]
+    pub fn languages(mut self, languages: impl IntoIterator<Item = Language>) -> Self {
+        self.among = languages.into_iter().collect();
         self
     }
 
@@ -186,6 +196,7 @@ impl Condenser {
         let mut said = Default::default();
         for (at, paragraph) in scan.paragraphs.iter().enumerate() {
             let language = self.language.or_else(|| found.get(at).copied().flatten());
+            let language = language.filter(|found| self.among.is_empty() || self.among.contains(found));
             let Some(pack) = self.pack.as_deref().or_else(|| language.map(|language| self.pack_of(language)))
             else {
                 continue;

@@ -1,5 +1,6 @@
 //! Patterns of the user: what they find stays as it is.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -30,6 +31,14 @@ pub struct Preserve {
     patterns: Arc<Vec<Regex>>,
 }
 
+impl PartialEq for Preserve {
+    fn eq(&self, other: &Self) -> bool {
+        self.patterns.iter().map(Regex::as_str).eq(other.patterns.iter().map(Regex::as_str))
+    }
+}
+
+impl Eq for Preserve {}
+
 impl Preserve {
     /// Compiles patterns, at most 50, of at most 1 MiB each when compiled.
     ///
@@ -54,6 +63,26 @@ impl Preserve {
             }
         }
         if errors.is_empty() { Ok(Preserve { patterns: Arc::new(good) }) } else { Err(ConfigErrors(errors)) }
+    }
+
+    /// These and others.
+    pub(crate) fn and(&self, other: &Preserve) -> Preserve {
+        if other.patterns.is_empty() {
+            return self.clone();
+        }
+        Preserve { patterns: Arc::new(self.patterns.iter().chain(other.patterns.iter()).cloned().collect()) }
+    }
+
+    /// Text form for fingerprints; empty without patterns.
+    pub(crate) fn identity(&self) -> String {
+        self.patterns.iter().map(|pattern| format!("preserve {:?}\n", pattern.as_str())).collect()
+    }
+
+    /// Whether something that the patterns find in `before` stands nowhere in `after`.
+    pub(crate) fn loses(&self, before: &str, after: &str) -> bool {
+        let mut seen = BTreeSet::new();
+        let found = self.patterns.iter().flat_map(|pattern| pattern.find_iter(before)).map(|m| m.as_str());
+        found.filter(|text| seen.insert(*text)).any(|text| !after.contains(text))
     }
 
     /// The parts of a text, with what the patterns find among the protected ones.

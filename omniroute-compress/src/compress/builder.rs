@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use omniroute_core::{BlobStore, CompressionEngine, DEFAULT_MAX_BYTES, MemoryBlobs, Tokenizer};
 
 use super::{Compress, CompressError, Inner};
-use crate::caveman::RulePacks;
+use crate::caveman::{Preserve, RulePacks};
 use crate::combos::Combos;
 use crate::config::Step;
 use crate::cost::{CachePolicy, Prices};
@@ -87,6 +87,15 @@ impl CompressBuilder {
     #[must_use]
     pub fn rule_packs(mut self, packs: impl Into<Arc<RulePacks>>) -> Self {
         self.parts.rule_packs = packs.into();
+        self
+    }
+
+    /// Patterns of which whatever they find stays in sight, whatever step works on a text: a change that would take
+    /// such a part away is refused, with the reason `preserved` in the receipt; `caveman` works around it. Lossless steps
+    /// may refer to it.
+    #[must_use]
+    pub fn preserve(mut self, patterns: Preserve) -> Self {
+        self.parts.preserve = patterns;
         self
     }
 

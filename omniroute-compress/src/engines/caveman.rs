@@ -35,6 +35,7 @@ const FIELDS: &[ConfigField] = &[
         LANGUAGES,
         "language of the texts; auto: found out for each paragraph",
     ),
+    ConfigField::list("languages", 8, "languages whose rules act, as for language; none: all that are found"),
     ConfigField::choice(
         "user_text",
         "first_sight",
@@ -85,6 +86,18 @@ fn check(settings: &Settings, parts: &Parts) -> Vec<ConfigError> {
         let hint = suggestion(id, parts.rule_packs.ids());
         errors.push(ConfigError::new(place("skip_rules"), format!("there is no rule \"{id}\"{hint}")));
     }
+    let wanted = settings.list("languages");
+    for name in wanted.iter().filter(|name| Language::parse(name).is_none()) {
+        let known = Language::ALL.map(Language::tag);
+        let hint = suggestion(name, known.into_iter());
+        let message = format!("\"{name}\" has no rules{hint}; known are {}", known.join(", "));
+        errors.push(ConfigError::new(place("languages"), message));
+    }
+    let one = settings.word("language");
+    if one != "auto" && !wanted.is_empty() && !wanted.iter().any(|name| name == one) {
+        let message = format!("\"{one}\" is not among languages ({}): no rule would act", wanted.join(", "));
+        errors.push(ConfigError::new(place("language"), message));
+    }
     if let Err(found) = Preserve::of(settings.list("preserve_patterns")) {
         let place = format!("engine \"{}\"", INFO.id);
         errors.extend(found.iter().map(|error| ConfigError::new(place.clone(), error.to_string())));
@@ -96,7 +109,8 @@ fn build(settings: &Settings, parts: &Parts) -> Arc<dyn CompressionEngine> {
     let mut condenser = Condenser::new(Level::parse(settings.word("level")).unwrap_or(Level::Lite))
         .skip_rules(settings.list("skip_rules"))
         .rule_packs(parts.rule_packs.clone())
-        .preserve(Preserve::of(settings.list("preserve_patterns")).unwrap_or_default());
+        .languages(settings.list("languages").iter().filter_map(|name| Language::parse(name)))
+        .preserve(Preserve::of(settings.list("preserve_patterns")).unwrap_or_default().and(&parts.preserve));
     if let Some(language) = Language::parse(settings.word("language")) {
         condenser = condenser.language(language);
     }

@@ -58,7 +58,10 @@ impl Pipeline<'_> {
             let saved = u64::from(result.tokens_before.saturating_sub(tokens));
             let sum = |at: usize| sums.get(at).copied().unwrap_or(0);
             let resent = sum(*end).saturating_sub(sum(index + 1)) + u64::from(tokens);
-            if market.pays(saved, resent, TURNS) {
+            let original = segments.get(index).map_or("", |s| s.original());
+            let refused =
+                || self.steps.refuse(original, &new.text, (result.tokens_before, tokens), false).is_some();
+            if market.pays(saved, resent, TURNS) && !refused() {
                 pins.insert(index, Pin::of(engine, &new));
             }
         }

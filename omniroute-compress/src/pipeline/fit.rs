@@ -129,6 +129,9 @@ impl Pipeline<'_> {
         if handle.is_some() {
             dropped.recoverable_bytes = cut.bytes;
         }
+        if self.steps.loses(original, &cut.text) {
+            return None;
+        }
         let tokens = u64::from(self.tokenizer.count(&cut.text));
         let pin = Pin {
             engine: BUDGET.to_owned(),

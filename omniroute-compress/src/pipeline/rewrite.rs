@@ -208,8 +208,11 @@ impl Pipeline<'_> {
             let lossless = new.undo.is_some() && new.recoverable.is_empty() && exact();
             let sent = segments.get(index).map_or("", |s| s.sent());
             let tokens = base.results.get(index).map_or(0, |result| result.tokens_after);
-            let smaller = new.text.len() < sent.len() && self.tokenizer.count(&new.text) < tokens;
-            if smaller && !new.text.trim().is_empty() && (lossless || !here.cx.lossless_only) {
+            let after = self.tokenizer.count(&new.text);
+            let smaller = new.text.len() < sent.len() && after < tokens;
+            let original = segments.get(index).map_or("", |s| s.original());
+            let refused = || self.steps.refuse(original, &new.text, (tokens, after), lossless).is_some();
+            if smaller && !refused() && !new.text.trim().is_empty() && (lossless || !here.cx.lossless_only) {
                 pins.insert(index, Pin::of(engine, &new));
             }
         }

@@ -182,6 +182,9 @@ impl<'a> Runner<'a> {
         if text.len() < info.min_bytes {
             return Err("below_min_bytes");
         }
+        if let Some(reason) = self.steps.gates.refuse_text(text) {
+            return Err(reason);
+        }
         if segment.is_error && !info.own_gates && matches!(info.loss, Loss::Lossy | Loss::Recoverable) {
             return Err("is_error");
         }
@@ -208,7 +211,10 @@ impl<'a> Runner<'a> {
             }
         };
         let tokens_out = cx.tokenizer.count(&replacement.text);
-        match guard::refuse(text, &replacement.text, (tokens, tokens_out), info) {
+        let refused = guard::refuse(text, &replacement.text, (tokens, tokens_out), info);
+        let lossless = info.loss == Loss::Lossless;
+        let refuse = || self.steps.refuse(text, &replacement.text, (tokens, tokens_out), lossless);
+        match refused.or_else(refuse) {
             Some(reason) => Err(reason),
             None => Ok((replacement, tokens_out)),
         }

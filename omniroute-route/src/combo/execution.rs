@@ -44,6 +44,8 @@ pub struct Execution {
     pub error_mode: ErrorMode,
     /// A refusal of a content filter lets the next target try.
     pub filtered_next: bool,
+    /// Requests are compressed by this plan where the caller names none; none: by the compressor's own.
+    pub compression: Option<Arc<str>>,
     /// A request that is too long is compressed by this plan, once; none: only larger windows are asked.
     pub overflow_profile: Option<Arc<str>>,
     /// How long streams are held back.
@@ -89,6 +91,7 @@ impl Execution {
             error_mode: [ErrorMode::Last, ErrorMode::First, ErrorMode::Aggregated]
                 [reader.word("error_mode", 0, &["last", "first", "aggregated"])],
             filtered_next: reader.word("on_filter", 0, &["stop", "next"]) == 1,
+            compression: reader.text("compression").map(Into::into),
             overflow_profile: compresses.then(|| profile.unwrap_or(STRONGER).into()),
             strict_stream: [StrictStream::No, StrictStream::Start, StrictStream::Full]
                 [reader.flag_or_word("strict_stream", &["full"])],

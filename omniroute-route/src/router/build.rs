@@ -176,11 +176,16 @@ impl RouterBuilder {
         let all = combos.iter().map(|combo| (format!("combo.{}", combo.name), &combo.execution));
         let idle: Vec<ConfigError> = all
             .chain([own])
-            .filter(|(_, execution)| execution.overflow_profile.is_some() && self.compressor.is_none())
-            .map(|(path, _)| {
-                let path = format!("{path}.on_overflow");
-                let message = format!("{path} is \"compress\", which needs a compressor");
-                ConfigError::new(ConfigCode::BadValue, path, message)
+            .filter(|_| self.compressor.is_none())
+            .flat_map(|(path, execution)| {
+                let wrong = |key: &str, value: &str| {
+                    let path = format!("{path}.{key}");
+                    let message = format!("{path} is {value:?}, which needs a compressor");
+                    ConfigError::new(ConfigCode::BadValue, path, message)
+                };
+                let overflow = execution.overflow_profile.as_ref().map(|_| wrong("on_overflow", "compress"));
+                let plan = execution.compression.as_deref().map(|plan| wrong("compression", plan));
+                overflow.into_iter().chain(plan).collect::<Vec<_>>()
             })
             .collect();
         let describer = self.execution.media.describer.as_deref();

@@ -1,5 +1,6 @@
 //! One request from its bytes to its answer: what is meant, what is seen, what is planned, what is done.
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,7 +23,7 @@ use super::{ChatOptions, ChatReply, Inner, ReplyBody, Router};
 use crate::attempts::Ending;
 use crate::explain::{Explanation, ToldDrop};
 use crate::planner::{Ask, Decision};
-use crate::receipt::{Receipt, Role};
+use crate::receipt::{CompressedBy, PlanSource, Receipt, Role};
 
 /// Candidates that a plan lists, so that a long list can be tried to its end.
 const DEPTH: usize = 64;
@@ -140,7 +141,12 @@ impl Inner {
                 _ => {}
             }
             let before = request.doc().bytes().clone();
-            request = self.compress(request, compressor, options.profile.clone(), began, &receipt).await;
+            let profile = match (&options.profile, slot.execution.compression.as_deref()) {
+                (Some(name), _) => (Some(name.clone()), PlanSource::Request),
+                (None, Some(name)) => (Some(name.to_owned()), PlanSource::Route),
+                (None, None) => (None, PlanSource::Default),
+            };
+            request = self.compress(request, compressor, profile, began, &receipt).await;
             if *request.doc().bytes() != before {
                 known.changed(&request).map_err(told)?;
             }
@@ -327,6 +333,11 @@ impl Inner {
         self.resilience.config().affinity.ttl.as_ms() > 0
     }
 
+    /// The plan of compression that a name's route has of its own.
+    pub(super) fn compression_of(&self, model: &str) -> Option<Arc<str>> {
+        self.slot(model).ok()?.execution.compression.clone()
+    }
+
     pub(super) fn plan(&self, slot: &Slot, ask: Ask<'_>, turn: Turn) -> Result<Decided, RouteError> {
         self.at_desk(slot, ask, |desk| {
             let planner = &slot.planner;
@@ -374,13 +385,13 @@ impl Inner {
         receipt: &Receipt,
     ) -> Option<ChatRequest> {
         let compressor = self.compressor.clone()?;
-        let kept = receipt.with(|receipt| receipt.compressed);
-        let profile = Some(profile.to_owned());
+        let kept = receipt.with(|receipt| (receipt.compressed, receipt.compression.clone()));
+        let profile = (Some(profile.to_owned()), PlanSource::Overflow);
         let shorter = self.compress(request.clone(), compressor, profile, now, receipt).await;
         let shrank = shorter.doc().bytes().len() < request.doc().bytes().len();
         receipt.note(if shrank { "compressed_harder" } else { "no_shorter" });
         if !shrank {
-            receipt.with(|receipt| receipt.compressed = kept);
+            receipt.with(|receipt| (receipt.compressed, receipt.compression) = kept);
         }
         shrank.then_some(shorter)
     }
@@ -389,7 +400,7 @@ impl Inner {
         &self,
         mut request: ChatRequest,
         compressor: Arc<dyn omniroute_core::Compressor>,
-        profile: Option<String>,
+        (profile, source): (Option<String>, PlanSource),
         now: Moment,
         receipt: &Receipt,
     ) -> ChatRequest {
@@ -414,6 +425,19 @@ impl Inner {
         receipt.with(|receipt| {
             let before = receipt.compressed.map_or(told.tokens_before, |(before, _)| before);
             receipt.compressed = Some((before, told.tokens_after));
+            let rules = told.steps.iter().flat_map(|step| {
+                step.techniques.iter().map(|(name, count)| (format!("{}/{name}", step.engine), *count))
+            });
+            // A name that the compressor does not know is no name of a plan that was used.
+            let ignored = told.notes.iter().any(|note| note.code == "ignored_unknown");
+            receipt.compression = Some(CompressedBy {
+                rules: if told.applied { rules.collect() } else { BTreeMap::new() },
+                source: if ignored { PlanSource::Default } else { source },
+                plan: told.plan,
+            });
+            if ignored {
+                receipt.notes.push("compression_ignored");
+            }
         });
         request
     }

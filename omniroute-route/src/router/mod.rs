@@ -210,6 +210,12 @@ impl Router {
         self.inner.explain(request, options)
     }
 
+    /// The plan of compression of the route that a name means, where it has one of its own (`compression` among the
+    /// options of a combo).
+    pub fn compression_of(&self, model: &str) -> Option<Arc<str>> {
+        self.inner.compression_of(model)
+    }
+
     /// How everything stands.
     pub fn health(&self) -> RouterHealth {
         let slots = self.inner.slots();

@@ -148,6 +148,53 @@ fn what_fits_into_no_window_is_compressed_harder_before_it_is_refused() {
     assert_eq!(world.chat(long(20_000)).unwrap_err().status, 400);
 }
 
+/// A route has a plan of compression of its own; a request that names one goes before it, and a name that the compressor
+/// does not know is told.
+#[test]
+fn the_plan_of_a_route_holds_where_the_request_names_none() {
+    /// Says by which plan it was asked.
+    #[derive(Debug)]
+    struct Named;
+    impl Compressor for Named {
+        fn compress(&self, _: &mut ChatRequest, profile: Option<&str>, _: Moment) -> CompressReceipt {
+            let mut receipt = CompressReceipt::default();
+            receipt.plan = match profile {
+                Some("nobody's") => {
+                    receipt.notes.push(omniroute_core::Diagnostic::new(
+                        "ignored_unknown",
+                        "",
+                        "used another",
+                    ));
+                    "usual".to_owned()
+                }
+                other => other.unwrap_or("usual").to_owned(),
+            };
+            receipt
+        }
+    }
+    let world = |plan: Option<&str>| {
+        let start = two(vec![]).builder(|builder| builder.compressor(Arc::new(Named)));
+        match plan {
+            Some(plan) => start.text("compression", plan).build(),
+            None => start.build(),
+        }
+    };
+    let told = |world: &World, asked: Option<&str>| {
+        let mut options = omniroute_route::ChatOptions::default();
+        options.profile = asked.map(str::to_owned);
+        let reply = world.drive(world.router.chat_with(ask(false), &options)).unwrap();
+        let (_, receipt) = world.read(reply);
+        let by = receipt.compression.clone().unwrap();
+        format!("{} {} {}", by.plan, by.source.word(), notes(&receipt))
+    };
+    assert_eq!(told(&world(None), None), "usual default ");
+    assert_eq!(told(&world(Some("rtk")), None), "rtk route ");
+    assert_eq!(told(&world(Some("rtk")), Some("safe")), "safe request ");
+    assert_eq!(told(&world(Some("nobody's")), None), "usual default compression_ignored");
+    assert_eq!(world(Some("rtk")).router.compression_of("daily").as_deref(), Some("rtk"));
+    assert_eq!(world(None).router.compression_of("daily"), None);
+}
+
 #[test]
 fn compression_that_nobody_does_is_refused_when_it_is_configured() {
     let options = |pairs: &[(&str, &str)]| -> OptionMap {
@@ -164,6 +211,8 @@ fn compression_that_nobody_does_is_refused_when_it_is_configured() {
     };
     let error = build(options(&[("on_overflow", "compress")]));
     assert!(error.contains("combo.x.on_overflow is \"compress\", which needs a compressor"), "{error}");
+    let error = build(options(&[("compression", "rtk")]));
+    assert!(error.contains("combo.x.compression is \"rtk\", which needs a compressor"), "{error}");
     let error = build(options(&[("overflow_profile", "ultra")]));
     assert!(error.contains("combo.x.overflow_profile is \"ultra\", which is only used with"), "{error}");
 }

@@ -1,5 +1,6 @@
 //! Configuration: TOML text or JSON text in, a checked [`Config`] or every mistake out.
 
+mod combos;
 mod error;
 pub(crate) mod read;
 mod suggest;
@@ -7,10 +8,13 @@ pub(crate) mod tree;
 
 use std::collections::BTreeMap;
 
-use omniroute_compress::{MemoLimits, Plan, Step, Value};
+use omniroute_compress::caveman::Preserve;
+use omniroute_compress::{Combo, Combos, Compress, CompressBuilder, MemoLimits, Plan, Step, Value};
 
 pub use error::{ConfigErrors, Mistake, Place};
 pub(crate) use suggest::suggestion;
+
+use crate::error::Error;
 
 /// What counts the tokens of receipts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,7 +51,8 @@ pub struct Config {
     pub(crate) count: Count,
     pub(crate) memo: MemoLimits,
     pub(crate) engines: BTreeMap<String, Vec<(String, Value)>>,
-    pub(crate) combos: BTreeMap<String, Vec<Step>>,
+    pub(crate) combos: Vec<Combo>,
+    pub(crate) preserve: Preserve,
 }
 
 impl Default for Config {
@@ -61,7 +66,8 @@ impl Default for Config {
             count: Count::default(),
             memo: MemoLimits::default(),
             engines: BTreeMap::new(),
-            combos: BTreeMap::new(),
+            combos: Vec::new(),
+            preserve: Preserve::default(),
         }
     }
 }
@@ -130,7 +136,7 @@ impl Config {
         let engines =
             omniroute_compress::ENGINES.iter().flat_map(|e| e.aliases.iter().copied().chain([e.info.id]));
         let mut known: Vec<&str> = Plan::names().chain(engines).collect();
-        known.extend(self.combos.keys().map(String::as_str));
+        known.extend(self.combos.iter().map(Combo::name));
         suggestion(name, known.into_iter())
     }
 
@@ -144,10 +150,69 @@ impl Config {
         self.max_body_bytes
     }
 
+    /// A compressor of the plan with everything that is said here, but for the counter: bounds, patterns, combos.
+    ///
+    /// # Errors
+    /// There is no such plan.
+    pub fn builder(&self, plan: &str) -> Result<CompressBuilder, Error> {
+        let steps = self.steps(plan).ok_or_else(|| Error::unknown_plan(self, plan))?;
+        let mut builder = Compress::builder().memo(self.memo).strict(self.strict);
+        builder = builder.preserve(self.preserve.clone()).combos(self.all_combos());
+        // A plan with its own settings has the same name in receipts as one without.
+        let plain = Plan::parse(plan).is_ok_and(|known| known.steps() == steps);
+        builder = match self.combo(plan) {
+            Some(combo) => builder.plan(combo.name()),
+            None if plain => builder.plan(plan),
+            None => builder.steps(steps),
+        };
+        Ok(match self.max_body_bytes {
+            Some(bytes) => builder.max_body_bytes(bytes),
+            None => builder,
+        })
+    }
+
+    /// The presets and the combos of this configuration, with the settings of the engines.
+    fn all_combos(&self) -> Combos {
+        let mut all = Combos::default();
+        for combo in &self.combos {
+            let own = combo.clone().map_steps(|step| self.with_settings(step));
+            // Checked when it was read.
+            let added = all.add(own);
+            debug_assert!(added.is_ok(), "{added:?}");
+        }
+        all
+    }
+
+    /// The preset or the combo of this configuration with this name; case does not matter.
+    fn combo(&self, name: &str) -> Option<Combo> {
+        self.combos
+            .iter()
+            .find(|combo| combo.name().to_lowercase() == name.to_lowercase())
+            .cloned()
+            .or_else(|| Combos::default().get(name).cloned())
+            .filter(|_| Plan::parse(name).is_err())
+    }
+
+    /// Whether anything may be compressed at all; `enabled`.
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// The plan, engine or combo whose name is nearest to one that there is not.
+    pub fn nearest_plan(&self, name: &str) -> Option<String> {
+        let hint = self.plan_hint(name);
+        hint.split('"').nth(1).map(str::to_owned)
+    }
+
+    /// Whether calls may name this as their plan.
+    pub fn knows_plan(&self, name: &str) -> bool {
+        Plan::parse(name).is_ok() || self.combo(name).is_some()
+    }
+
     /// The steps of a plan, with the settings of its engines; `None` if there is no such plan.
     pub fn steps(&self, plan: &str) -> Option<Vec<Step>> {
-        let steps = match self.combos.get(plan) {
-            Some(steps) => steps.clone(),
+        let steps = match self.combo(plan) {
+            Some(combo) => combo.steps().to_vec(),
             None => Plan::parse(plan).ok()?.steps().to_vec(),
         };
         Some(steps.into_iter().map(|step| self.with_settings(step)).collect())

@@ -1,9 +1,9 @@
 //! Walks a configuration tree: types, ranges, unknown keys, references; reports everything it finds.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use omniroute_compress::{ConfigField, ENGINES, EngineEntry, MemoLimits, Plan, Step, engine};
+use omniroute_compress::caveman::Preserve;
+use omniroute_compress::{ConfigField, ENGINES, EngineEntry, MemoLimits, Plan, engine};
 
 use super::error::{ConfigErrors, Mistake};
 use super::suggest::suggestion;
@@ -11,11 +11,19 @@ use super::tree::{Member, Node, Value};
 use super::{Config, Count};
 
 const SECTIONS: &[&str] = &["compression"];
-const KEYS: &[&str] =
-    &["enabled", "plan", "mode", "strict", "max_body_bytes", "count", "memo", "engines", "combos"];
+const KEYS: &[&str] = &[
+    "enabled",
+    "plan",
+    "mode",
+    "strict",
+    "max_body_bytes",
+    "count",
+    "memo",
+    "engines",
+    "combos",
+    "preserve_patterns",
+];
 const MEMO_KEYS: &[&str] = &["entries", "bytes", "ttl_s"];
-const COMBO_KEYS: &[&str] = &["name", "steps"];
-const STEP_KEYS: &[&str] = &["engine", "level", "config"];
 
 /// Reads a document; `mistakes` are those found while it was parsed.
 pub(super) fn document(root: &Node, mistakes: Vec<Mistake>) -> Result<Config, ConfigErrors> {
@@ -82,6 +90,7 @@ impl Reader {
                 "memo" => self.memo(&path, node, config),
                 "engines" => self.engines(&path, node, config),
                 "combos" => {}
+                "preserve_patterns" => self.preserve(&path, node, config),
                 key => self.unknown(at, member, key, KEYS.iter().copied()),
             }
         }
@@ -89,7 +98,7 @@ impl Reader {
 
     fn plan(&mut self, path: &str, node: &Node, config: &mut Config) {
         let Some(text) = self.text(path, node) else { return };
-        if config.combos.contains_key(text) || Plan::parse(text).is_ok() {
+        if config.knows_plan(text) {
             config.plan = text.to_owned();
             return;
         }
@@ -162,7 +171,7 @@ impl Reader {
         }
     }
 
-    fn settings(
+    pub(super) fn settings(
         &mut self,
         path: &str,
         node: &Node,
@@ -211,116 +220,31 @@ impl Reader {
         }
     }
 
-    fn combos(&mut self, path: &str, node: &Node, config: &mut Config) {
+    fn preserve(&mut self, path: &str, node: &Node, config: &mut Config) {
         let Value::List(items) = &node.value else {
-            self.wrong(path, node, "a list of tables");
+            self.wrong(path, node, "a list of regular expressions");
             return;
         };
-        let mut combos = BTreeMap::new();
+        let mut patterns = Vec::new();
         for (n, item) in items.iter().enumerate() {
             let at = format!("{path}[{n}]");
-            let (mut name, mut steps) = (None, Vec::new());
-            for member in self.table(&at, item) {
-                let inner = join(&at, &member.key);
-                match member.key.as_str() {
-                    "name" => name = self.text(&inner, &member.node).map(|text| (text, &member.node)),
-                    "steps" => steps = self.steps(&inner, &member.node),
-                    key => self.unknown(&at, member, key, COMBO_KEYS.iter().copied()),
-                }
-            }
-            let Some((name, named)) = name else {
-                self.mistakes.push(Mistake::new(at, "a combo needs a \"name\"", item.place));
-                continue;
-            };
-            let taken = combos.contains_key(name) || Plan::parse(name).is_ok();
-            if taken || name.is_empty() || name.contains(',') {
-                let rule = "a new name without commas";
-                self.wrong(&join(&at, "name"), named, rule);
-            }
-            combos.insert(name.to_owned(), steps);
-        }
-        config.combos = combos;
-    }
-
-    fn steps(&mut self, path: &str, node: &Node) -> Vec<Step> {
-        let Value::List(items) = &node.value else {
-            self.wrong(path, node, "a list of engines");
-            return Vec::new();
-        };
-        let mut seen: Vec<&str> = Vec::new();
-        let mut steps = Vec::new();
-        for (n, item) in items.iter().enumerate() {
-            let at = format!("{path}[{n}]");
-            let Some((entry, step)) = self.step(&at, item) else { continue };
-            if seen.contains(&entry.info.id) {
-                let message = format!("engine \"{}\" is named twice", entry.info.id);
+            let Some(text) = self.text(&at, item) else { continue };
+            if let Err(errors) = Preserve::of([text]) {
+                let message = errors.to_string();
+                let message = message.strip_prefix("preserve_patterns[0]: ").unwrap_or(&message).to_owned();
                 self.mistakes.push(Mistake::new(at, message, item.place));
             }
-            seen.push(entry.info.id);
-            steps.push(step);
+            patterns.push(text);
         }
-        steps
-    }
-
-    /// `"rtk"`, `"rtk:minimal"` or `{ engine = "rtk", level = "minimal", config = { .. } }`.
-    fn step(&mut self, at: &str, node: &Node) -> Option<(&'static EngineEntry, Step)> {
-        let (mut name, mut level, mut config) = (None, None, None);
-        match &node.value {
-            Value::Text(text) => match text.split_once(':') {
-                Some((engine, rest)) => (name, level) = (Some((engine, node)), Some((rest, node))),
-                None => name = Some((text.as_str(), node)),
-            },
-            Value::Table(members) => {
-                for member in members {
-                    let inner = join(at, &member.key);
-                    match member.key.as_str() {
-                        "engine" => name = self.text(&inner, &member.node).map(|text| (text, &member.node)),
-                        "level" => level = self.text(&inner, &member.node).map(|text| (text, &member.node)),
-                        "config" => config = Some((inner, &member.node)),
-                        key => self.unknown(at, member, key, STEP_KEYS.iter().copied()),
-                    }
-                }
+        match Preserve::of(&patterns) {
+            Ok(preserve) => config.preserve = preserve,
+            Err(_) if patterns.len() > 50 => {
+                let message = format!("{} patterns are more than 50", patterns.len());
+                self.mistakes.push(Mistake::new(path, message, node.place));
             }
-            _ => {
-                self.wrong(at, node, "an engine or a table with \"engine\"");
-                return None;
-            }
+            // Named above.
+            Err(_) => {}
         }
-        let Some((name, named)) = name else {
-            self.mistakes.push(Mistake::new(at, "a step needs an \"engine\"", node.place));
-            return None;
-        };
-        let Some(entry) = engine(name) else {
-            let hint = suggestion(name, ENGINES.iter().map(|e| e.info.id));
-            let shown = Value::Text(name.to_owned()).shown();
-            self.mistakes.push(Mistake::new(at, format!("engine {shown} is not known{hint}"), named.place));
-            return None;
-        };
-        let mut step = Step::new(entry.info.id);
-        if let Some((level, place)) = level {
-            let field = entry.level.and_then(|key| entry.fields.iter().find(|f| f.key == key));
-            match field {
-                Some(field) if field.choices.contains(&level) => {
-                    step = Step::new(format!("{}:{level}", entry.info.id));
-                }
-                Some(field) => {
-                    let words = field.choices.join(", ");
-                    let shown = Value::Text(level.to_owned()).shown();
-                    let message = format!("level {shown} is not one of {words}");
-                    self.mistakes.push(Mistake::new(at, message, place.place));
-                }
-                None => {
-                    let message = format!("engine \"{}\" has no levels", entry.info.id);
-                    self.mistakes.push(Mistake::new(at, message, place.place));
-                }
-            }
-        }
-        if let Some((path, node)) = config {
-            for (key, value) in self.settings(&path, node, entry) {
-                step = step.with(key, value);
-            }
-        }
-        Some((entry, step))
     }
 
     pub(crate) fn table<'n>(&mut self, path: &str, node: &'n Node) -> &'n [Member] {

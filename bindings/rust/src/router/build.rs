@@ -50,17 +50,23 @@ pub(super) fn router(config: &RouterConfig, parts: Parts, env: Env) -> Result<Ro
             builder = builder.model(&id, model, ModelFact::default());
         }
     }
+    let mut compresses = config.compression.plan() != "off";
     for combo in &config.combos {
         let own = parts.strategies.iter().find(|strategy| strategy.id() == combo.strategy);
+        let mut combo = combo.clone();
+        if !config.compression.enabled() {
+            combo.options.remove("compression");
+        }
+        compresses |= combo.options.contains_key("compression");
         builder = match own {
             Some(strategy) => builder.route(&combo.name, Arc::clone(strategy), combo.steps.clone()),
-            None => builder.combo(with_usual(combo.clone(), &config.routing)),
+            None => builder.combo(with_usual(combo, &config.routing)),
         };
     }
     for (from, to) in &config.aliases {
         builder = builder.mapping(from, to);
     }
-    if config.compression.plan() != "off" {
+    if compresses {
         let variants = Variants::new(config.compression.clone())?;
         let plan = config.compression.plan();
         builder = builder.compressor(Arc::new(variants.get(plan, Counter::OfBody)?));

@@ -6,14 +6,14 @@ use omniroute_route::{ComboConfig, OptionMap, OptionValue, StepConfig};
 
 use crate::config::read::{Reader, join};
 use crate::config::tree::{self, Member, Node, Value};
-use crate::config::{Config, ConfigErrors, Mistake};
+use crate::config::{Config, ConfigErrors, Mistake, Place};
 
 const SECTIONS: &[&str] = &["connections", "providers", "combos", "models", "routing", "compression"];
 const CONNECTION: &[&str] =
     &["id", "key", "env", "base_url", "wire", "values", "account", "billing", "disabled", "only_named"];
 const PROVIDER: &[&str] = &["id", "wire", "base_url", "models"];
 const MODEL: &[&str] = &["id", "context", "max_output", "input_usd", "output_usd", "tools", "vision"];
-const COMBO: &[&str] = &["name", "strategy", "account_strategy", "steps", "options"];
+const COMBO: &[&str] = &["name", "strategy", "account_strategy", "steps", "compression", "options"];
 const STEP: &[&str] =
     &["model", "combo", "weight", "connections", "tags", "label", "prompt", "only_on_quota_exhaustion"];
 const ROUTING: &[&str] = &[
@@ -147,7 +147,7 @@ impl RouterConfig {
 }
 
 fn document(root: &Node, mistakes: Vec<Mistake>) -> Result<RouterConfig, ConfigErrors> {
-    let mut read = Read { reader: Reader { mistakes } };
+    let mut read = Read { reader: Reader { mistakes }, plans: Vec::new() };
     let mut config = RouterConfig::default();
     for member in read.reader.table("", root) {
         let (path, node) = (member.key.as_str(), &member.node);
@@ -165,6 +165,16 @@ fn document(root: &Node, mistakes: Vec<Mistake>) -> Result<RouterConfig, ConfigE
         }
     }
     let mut mistakes = read.reader.mistakes;
+    // A section with mistakes of its own tells them, and nothing about names.
+    let sound = !mistakes.iter().any(|mistake| mistake.path().starts_with("compression"));
+    for (plan, path, place) in
+        read.plans.iter().filter(|(plan, ..)| sound && !config.compression.knows_plan(plan))
+    {
+        let hint = config.compression.plan_hint(plan);
+        let shown = Value::Text(plan.clone()).shown();
+        let message = format!("{shown} is not a plan, an engine or one of compression.combos{hint}");
+        mistakes.push(Mistake::new(path.clone(), message, *place));
+    }
     if mistakes.is_empty() {
         return Ok(config);
     }
@@ -175,6 +185,8 @@ fn document(root: &Node, mistakes: Vec<Mistake>) -> Result<RouterConfig, ConfigE
 /// Walks the tree.
 struct Read {
     reader: Reader,
+    /// Plans of compression that combos name, with their places.
+    plans: Vec<(String, String, Option<Place>)>,
 }
 
 impl Read {
@@ -345,16 +357,26 @@ impl Read {
 
     fn combo(&mut self, at: &str, node: &Node) -> ComboConfig {
         let mut combo = ComboConfig::default();
+        let mut compression = None;
         for member in self.reader.table(at, node) {
             let (path, node) = (join(at, &member.key), &member.node);
             match member.key.as_str() {
                 "name" => combo.name = self.owned(&path, node).unwrap_or_default(),
                 "strategy" => combo.strategy = self.owned(&path, node).unwrap_or_default(),
                 "account_strategy" => combo.account_strategy = self.owned(&path, node),
+                "compression" => compression = self.owned(&path, node).map(|plan| (plan, path, node)),
                 "steps" => combo.steps = self.list(&path, node, Read::step),
                 "options" => combo.options = self.options(&path, node),
                 key => self.reader.unknown(at, member, key, COMBO.iter().copied()),
             }
+        }
+        if let Some((plan, path, node)) = compression {
+            if combo.options.contains_key("compression") {
+                let rule = "\"options.compression\" says the same; keep one";
+                self.reader.mistakes.push(Mistake::new(path.clone(), rule, node.place));
+            }
+            self.plans.push((plan.clone(), path, node.place));
+            combo.options.insert("compression".to_owned(), OptionValue::Text(plan));
         }
         if combo.name.is_empty() {
             self.missing(at, node, "name");

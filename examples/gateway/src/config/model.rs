@@ -171,6 +171,7 @@ struct ComboLine {
     account_strategy: Option<String>,
     steps: Vec<StepLine>,
     judge: Option<String>,
+    compression: Option<String>,
     #[serde(default)]
     options: serde_json::Map<String, Plain>,
 }
@@ -285,7 +286,12 @@ impl Config {
 
     /// The combos, for a router.
     pub(crate) fn combos(&self) -> Vec<ComboConfig> {
-        self.combos.iter().map(combo).collect()
+        let mut combos: Vec<ComboConfig> = self.combos.iter().map(combo).collect();
+        // What is switched off altogether stays off.
+        if self.compression.plan() == "off" && !self.compression.enabled() {
+            combos.iter_mut().for_each(|combo| drop(combo.options.remove("compression")));
+        }
+        combos
     }
 }
 
@@ -305,6 +311,9 @@ fn combo(line: &ComboLine) -> ComboConfig {
         line.options.iter().filter_map(|(key, value)| Some((key.clone(), option(value)?))).collect();
     if let Some(judge) = &line.judge {
         combo.options.insert("judge".to_owned(), OptionValue::Text(judge.clone()));
+    }
+    if let Some(plan) = &line.compression {
+        combo.options.insert("compression".to_owned(), OptionValue::Text(plan.clone()));
     }
     combo.account_strategy.clone_from(&line.account_strategy);
     combo

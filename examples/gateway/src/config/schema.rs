@@ -197,6 +197,7 @@ const COMBO: &[Key] = &[
     key("account_strategy", Kind::Strategy, "", "how the account of a step is chosen"),
     key("steps", Kind::Steps, "!", "models and other combos, in order"),
     key("judge", Kind::Text, "", "the model that judges a panel (fusion)"),
+    key("compression", Kind::Text, "", "a plan or one of compression.combos, for requests that name none"),
     key("options", Kind::Options, "", "settings of the strategy and of the attempts"),
 ];
 

@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue};
 use omniroute_core::wire::Wire;
 use omniroute_core::{ChatRequest, Doc, Kind};
-use omniroute_route::{ChatReply, ReplyBody, RouteReceipt};
+use omniroute_route::{ChatReply, CompressedBy, PlanSource, ReplyBody, RouteReceipt};
 
 use super::control::{self, Control};
 use super::fault::{Fault, parts};
@@ -44,8 +44,8 @@ pub(super) async fn chat(
 ) -> Result<Response, Fault> {
     let place = gateway.place()?;
     let doc = super::intake::doc(body)?;
-    let Control { mut options, session, notes, explain, profile } =
-        control::read(&head.headers, &doc, caller, &gateway.defaults)?;
+    let Control { mut options, session, notes, explain } =
+        control::read(&head.headers, &doc, caller, &gateway.defaults, &gateway.section)?;
     let mut request = request(gateway, doc, wire, &address)?.with_principal(caller.principal.clone());
     let name: Option<&Arc<str>> = head.extensions.get();
     options.request = name.cloned();
@@ -62,7 +62,7 @@ pub(super) async fn chat(
     };
     let id = receipt.map(|receipt| gateway.keep(caller, &model, told_session.as_deref(), receipt));
     let reply = reply.map_err(|error| Fault::of_chat(&error, gateway.env.clock.now().wall))?;
-    let told = Telled { notes, explain: explain.then_some(id).flatten(), profile };
+    let told = Telled { notes, explain: explain.then_some(id).flatten() };
     Ok(answer(gateway, reply, framing, place, &told))
 }
 
@@ -70,7 +70,6 @@ pub(super) async fn chat(
 struct Telled {
     notes: Vec<&'static str>,
     explain: Option<u64>,
-    profile: Option<&'static str>,
 }
 
 /// The request, with what address and configuration say of model and stream.
@@ -154,7 +153,7 @@ fn answer(
         }
     };
     if gateway.telling == Telling::Full {
-        tell(&mut response, &receipt, told, gateway);
+        tell(&mut response, &receipt, told);
     }
     if let Some(id) = told.explain {
         put(&mut response, "x-omniroute-receipt-id", &receipt_id(id));
@@ -163,7 +162,7 @@ fn answer(
 }
 
 /// What is known of the answer when its head is sent.
-fn tell(response: &mut Response, receipt: &RouteReceipt, told: &Telled, gateway: &Gateway) {
+fn tell(response: &mut Response, receipt: &RouteReceipt, told: &Telled) {
     let strategy = receipt.plan.as_ref().map_or("-", |plan| plan.strategy.as_str());
     let (provider, model) = receipt.answered.as_deref().map_or(("-", "-"), parts);
     let ms =
@@ -172,14 +171,8 @@ fn tell(response: &mut Response, receipt: &RouteReceipt, told: &Telled, gateway:
     let decision =
         format!("strategy={strategy}; provider={provider}; model={model}; attempts={attempts}; ms={ms}");
     put(response, "x-omniroute-decision", &decision);
-    if let Some((before, after)) = receipt.compressed {
-        let source = told.profile.unwrap_or("config");
-        let plan = if told.profile.is_some() { "asked" } else { gateway.plan.as_str() };
-        put(
-            response,
-            "x-omniroute-compression",
-            &format!("{plan}; source={source}; tokens={before}->{after}"),
-        );
+    if let (Some((before, after)), Some(by)) = (receipt.compressed, &receipt.compression) {
+        put(response, "x-omniroute-compression", &compression((before, after), by));
     }
     if !receipt.bridged.is_empty() {
         let told =
@@ -196,6 +189,22 @@ fn tell(response: &mut Response, receipt: &RouteReceipt, told: &Telled, gateway:
     if !told.notes.is_empty() {
         put(response, "x-omniroute-note", &told.notes.join(", "));
     }
+}
+
+/// What was done to the body that was sent.
+fn compression((before, after): (u64, u64), by: &CompressedBy) -> String {
+    let source = match by.source {
+        PlanSource::Request => "request-header",
+        PlanSource::Route => "routing-override",
+        PlanSource::Overflow => "context-limit",
+        _ => "default",
+    };
+    let mut out = format!("{}; source={source}; tokens={before}->{after}", by.plan);
+    for (number, (rule, count)) in by.rules.iter().enumerate() {
+        let start = if number == 0 { "; rules: " } else { ", " };
+        out.push_str(&format!("{start}{rule} x{count}"));
+    }
+    out
 }
 
 /// Sets a header; what cannot stand in one is left out.

@@ -1,7 +1,6 @@
 //! What headers say to us: session, routing, compression, leases. None of them goes on to a vendor.
 
 use http::HeaderMap;
-use omniroute_compress::Plan;
 use omniroute_core::route::RouteOptions;
 use omniroute_core::{ConnectionId, Doc, SessionId};
 use omniroute_resilience::{LeaseClaim, OwnerToken};
@@ -31,8 +30,6 @@ pub(super) struct Control {
     /// What was not understood, as codes.
     pub(super) notes: Vec<&'static str>,
     pub(super) explain: bool,
-    /// What was asked of compression, for the answer's header.
-    pub(super) profile: Option<&'static str>,
 }
 
 /// Reads headers and the few members of a body that name its session.
@@ -44,6 +41,7 @@ pub(super) fn read(
     doc: &Doc,
     caller: &Caller,
     defaults: &RouteOptions,
+    section: &omniroute::Config,
 ) -> Result<Control, Fault> {
     let mut control = Control::default();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
@@ -76,11 +74,8 @@ pub(super) fn read(
         control.options.connection = Some(ConnectionId::new(name));
     }
     if let Some(asked) = text("x-omniroute-compression") {
-        match profile(asked) {
-            Ok(profile) => {
-                control.options.profile = profile;
-                control.profile = Some("header");
-            }
+        match profile(asked, section) {
+            Ok(profile) => control.options.profile = profile,
             Err(()) => control.notes.push("compression_ignored"),
         }
     }
@@ -135,14 +130,14 @@ fn session(headers: &HeaderMap, doc: &Doc, notes: &mut Vec<&'static str>) -> Opt
 }
 
 /// The plan that a header means; none: the usual one.
-fn profile(asked: &str) -> Result<Option<String>, ()> {
+fn profile(asked: &str, section: &omniroute::Config) -> Result<Option<String>, ()> {
     let asked = asked.trim();
     if asked.eq_ignore_ascii_case("default") {
         return Ok(None);
     }
     let name = asked.strip_prefix("engine:").unwrap_or(asked);
     let name = if name.eq_ignore_ascii_case("off") { "off" } else { name };
-    Plan::parse(name).map(|_| Some(name.to_owned())).map_err(|_| ())
+    if section.knows_plan(name) { Ok(Some(name.to_owned())) } else { Err(()) }
 }
 
 /// The lease that a request is sent under.
@@ -190,7 +185,13 @@ mod tests {
         let headers: HeaderMap =
             pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
         let caller = Keys::default().caller(&headers, false)?;
-        read(&headers, &Doc::parse(body).unwrap(), &caller, &RouteOptions::default())
+        read(
+            &headers,
+            &Doc::parse(body).unwrap(),
+            &caller,
+            &RouteOptions::default(),
+            &omniroute::Config::default(),
+        )
     }
 
     #[test]

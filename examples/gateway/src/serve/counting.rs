@@ -49,7 +49,7 @@ async fn count(ask: &Ask, wire: Wire, model: Option<String>) -> Result<Count, Fa
         doc = super::intake::doc(ask.body.slice(doc.span(inner)))?;
     }
     let defaults = omniroute_core::route::RouteOptions::default();
-    let control = control::read(&ask.head.headers, &doc, &ask.caller, &defaults)?;
+    let control = control::read(&ask.head.headers, &doc, &ask.caller, &defaults, &gateway.section)?;
     let mut request = ChatRequest::from_doc(wire, doc).with_principal(ask.caller.principal.clone());
     if let Some(session) = control.session {
         request = request.with_session(session);
@@ -62,7 +62,9 @@ async fn count(ask: &Ask, wire: Wire, model: Option<String>) -> Result<Count, Fa
     request.conversation().map_err(wrong)?;
     let now = gateway.env.clock.now();
     // Nothing is remembered of a request that is only counted.
-    if let Some(plain) = gateway.preview(control.options.profile.as_deref()) {
+    let of_route = gateway.router.compression_of(&request.model());
+    let profile = control.options.profile.as_deref().or(of_route.as_deref());
+    if let Some(plain) = gateway.preview(profile) {
         plain.compress_with(&mut request, omniroute_compress::CallOptions::default(), now);
     }
     let explained = gateway.router.explain_with(&request, &control.options);
@@ -104,7 +106,6 @@ impl Gateway {
     /// A compressor that remembers nothing; none: nothing is compressed.
     pub(super) fn preview(&self, profile: Option<&str>) -> Option<omniroute_compress::Compress> {
         let plan = profile.or(self.compress.as_ref().map(|_| self.plan.as_str()))?;
-        let plan = omniroute_compress::Plan::parse(plan).ok()?;
-        omniroute_compress::Compress::builder().plan(plan.name()).build().ok()
+        self.section.builder(plan).ok()?.memo(omniroute_compress::MemoLimits::none()).build().ok()
     }
 }

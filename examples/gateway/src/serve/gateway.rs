@@ -142,6 +142,8 @@ pub(super) struct Gateway {
     pub(super) resilience: Resilience,
     pub(super) compress: Option<Compress>,
     pub(super) plan: String,
+    /// Plans, combos and settings of compression.
+    pub(super) section: omniroute::Config,
     pub(super) catalog: Catalog,
     pub(super) lines: Vec<Line>,
     pub(super) keys: Keys,

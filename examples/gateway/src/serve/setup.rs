@@ -228,6 +228,7 @@ pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<G
         resilience,
         compress,
         plan,
+        section: config.compression.clone(),
         catalog,
         lines,
         keys,
@@ -252,17 +253,11 @@ pub(super) async fn gateway(config: &mut Config, stopping: Stopping) -> Result<G
 /// What makes requests shorter; none: compression is off.
 fn compressor(config: &Config) -> Result<Option<Compress>, Failure> {
     let section = &config.compression;
-    let steps = section.steps(section.plan()).unwrap_or_default();
-    if steps.is_empty() {
+    let own = config.combos().iter().any(|combo| combo.options.contains_key("compression"));
+    if section.steps(section.plan()).unwrap_or_default().is_empty() && !own {
         return Ok(None);
     }
-    let mut builder = Compress::builder().memo(section.memo()).strict(section.strict());
-    // A plan with its own settings has the same name in receipts as one without.
-    let plain = omniroute_compress::Plan::parse(section.plan()).is_ok_and(|known| known.steps() == steps);
-    builder = if plain { builder.plan(section.plan()) } else { builder.steps(steps) };
-    if let Some(bytes) = section.max_body_bytes() {
-        builder = builder.max_body_bytes(bytes);
-    }
+    let builder = section.builder(section.plan()).map_err(|error| Failure::config(error.to_string()))?;
     builder.build().map(Some).map_err(|error| Failure::config(error.to_string()))
 }
 

@@ -201,7 +201,7 @@ fn compression_can_be_tried_and_switched_per_request() {
         { "role": "tool", "tool_call_id": "c1", "content": text },
     ] });
     let short = gateway.post("/v1/chat/completions", &request);
-    assert!(short.header("x-omniroute-compression").unwrap().starts_with("safe; source=config; tokens="));
+    assert!(short.header("x-omniroute-compression").unwrap().starts_with("safe; source=default; tokens="));
     assert!(vendor.heard()[0].body.len() < request.to_string().len() / 2);
     let off = [("x-omniroute-compression", "off")];
     gateway.post_with("/v1/chat/completions", &off, &request);
@@ -209,6 +209,49 @@ fn compression_can_be_tried_and_switched_per_request() {
     let odd = [("x-omniroute-compression", "saef")];
     let told = gateway.post_with("/v1/chat/completions", &odd, &request);
     assert_eq!(told.header("x-omniroute-note"), Some("compression_ignored"));
+}
+
+#[test]
+fn a_combo_and_a_header_may_name_a_profile_of_the_configuration() {
+    let vendor = willing();
+    let text = config(&[&vendor]);
+    let daily = "name = \"daily\"\n";
+    let text = text.replace(daily, &format!("{daily}compression = \"mine\"\n"));
+    let gateway = Gateway::start(&format!(
+        "{text}[compression]\nplan = \"off\"\n[compression.engines.rtk]\nintensity = \"minimal\"\n\
+         [[compression.combos]]\nname = \"mine\"\nsteps = [\"rtk\"]\n\
+         [[compression.combos]]\nname = \"other\"\nsteps = [\"rows\"]\n"
+    ));
+    let log = "   Compiling one v1.0.0\n   Compiling two v1.0.0\n   Compiling three v1.0.0\n".repeat(30);
+    let request = |model: &str| {
+        json!({ "model": model, "messages": [
+            { "role": "user", "content": "build it" },
+            { "role": "assistant", "content": null, "tool_calls": [{ "id": "c1", "type": "function",
+                "function": { "name": "bash", "arguments": "{\"command\":\"cargo build\"}" } }] },
+            { "role": "tool", "tool_call_id": "c1", "content": log },
+        ] })
+    };
+    let told = |model: &str, headers: &[(&str, &str)]| {
+        let answer = gateway.post_with("/v1/chat/completions", headers, &request(model));
+        answer.header("x-omniroute-compression").map(str::to_owned).unwrap_or_default()
+    };
+    let of_route = told("daily", &[]);
+    assert!(of_route.starts_with("mine; source=routing-override; tokens="), "{of_route}");
+    assert!(of_route.contains("; rules: rtk/"), "{of_route}");
+    assert!(vendor.heard()[0].body.len() < request("daily").to_string().len() / 2);
+    let asked = told("daily", &[("x-omniroute-compression", "Other")]);
+    assert!(
+        asked.starts_with("other; source=request-header; tokens=") && !asked.contains("rules"),
+        "{asked}"
+    );
+    assert_eq!(vendor.heard()[1].json()["messages"], request("daily")["messages"]);
+    // What is counted and tried beforehand is what would be sent.
+    let tried =
+        gateway.post("/api/compression/preview", &json!({ "body": request("daily"), "plan": "mine" })).json();
+    assert_eq!(tried["body"]["messages"], vendor.heard()[0].json()["messages"]);
+    let plain = told("v1/m", &[]);
+    assert!(plain.starts_with("off; source=default") || plain.is_empty(), "{plain}");
+    assert_eq!(vendor.heard()[2].json()["messages"], request("daily")["messages"]);
 }
 
 #[test]

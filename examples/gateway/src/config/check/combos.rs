@@ -88,6 +88,26 @@ impl<'c> Check<'c> {
             let message = "\"judge\" and \"options.judge\" say the same; keep one";
             self.note(&["combos", at, "judge"], Mistake::new(codes::CONFLICT, message));
         }
+        let inner = line.get("options").and_then(|node| node.get("compression"));
+        let plan = line.get("compression");
+        if plan.is_some() && inner.is_some() {
+            let message = "\"compression\" and \"options.compression\" say the same; keep one";
+            self.note(&["combos", at, "compression"], Mistake::new(codes::CONFLICT, message));
+        }
+        let ways: [&[&str]; 2] = [&["combos", at, "compression"], &["combos", at, "options", "compression"]];
+        for (node, way) in [plan, inner].into_iter().zip(ways) {
+            let Some(node) = node else { continue };
+            // A section with mistakes of its own tells them, and nothing about names.
+            let mut wrong = Vec::new();
+            let section = super::sections::read(self.root, &mut wrong).0;
+            let unknown = |said: &&str| wrong.is_empty() && !section.knows_plan(said);
+            if let Some(said) = node.value.text().filter(unknown) {
+                let message = format!("{said:?} is not a plan, an engine or one of compression.combos");
+                let mut mistake = Mistake::new(codes::COMPRESSION, message);
+                mistake.suggestion = section.nearest_plan(said);
+                self.note(way, mistake);
+            }
+        }
         let steps = line.get("steps").map(|node| node.value.items());
         if steps.is_some_and(<[Node]>::is_empty) {
             self.note(&["combos", at, "steps"], Mistake::new(codes::STEP, "the list of steps is empty"));
@@ -304,6 +324,9 @@ fn combo(line: &Node) -> ComboConfig {
             |member: &super::super::tree::Member| Some((member.key.clone(), option(&plain(&member.node)?)?));
         config.options = node.value.members().iter().filter_map(plain).collect();
     }
+    if let Some(plan) = text(line, "compression") {
+        config.options.insert("compression".to_owned(), omniroute_route::OptionValue::Text(plan.to_owned()));
+    }
     if let Some(judge) = text(line, "judge") {
         config.options.insert("judge".to_owned(), omniroute_route::OptionValue::Text(judge.to_owned()));
     }
@@ -343,7 +366,7 @@ fn way(names: &[String], path: &str) -> Vec<String> {
         let number = number.parse::<usize>().unwrap_or(1).saturating_sub(1);
         out.extend(["steps".to_owned(), number.to_string()]);
         rest = more.trim_start_matches('.');
-    } else if !matches!(rest, "" | "strategy" | "account_strategy" | "judge") {
+    } else if !matches!(rest, "" | "strategy" | "account_strategy" | "judge" | "compression") {
         out.push("options".to_owned());
     }
     let parts = rest.split('.').filter(|part| !part.is_empty());

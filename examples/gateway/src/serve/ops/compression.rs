@@ -1,7 +1,7 @@
 //! Trying compression out; nothing is sent and nothing is remembered.
 
 use futures::FutureExt;
-use omniroute_compress::{CallOptions, Compress, ENGINES, Plan};
+use omniroute_compress::{CallOptions, Compress, ENGINES, MemoLimits};
 use omniroute_core::{ChatRequest, Loss, wire};
 use serde_json::{Map, Value, json};
 
@@ -118,10 +118,11 @@ fn tried(input: &Map<String, Value>) -> Result<Tried, Fault> {
     Ok(Tried::Request(request))
 }
 
-fn compressor(plan: &str) -> Result<Compress, Fault> {
+/// A compressor with the settings of the configuration that remembers nothing.
+fn compressor(gateway: &Gateway, plan: &str) -> Result<Compress, Fault> {
     let wrong = |error: String| Fault::bad("unknown_plan", error).at("/plan");
-    let plan = Plan::parse(plan).map_err(|error| wrong(error.to_string()))?;
-    Compress::builder().plan(plan.name()).build().map_err(|error| wrong(error.to_string()))
+    let builder = gateway.section.builder(plan).map_err(|error| wrong(error.to_string()))?;
+    builder.memo(MemoLimits::none()).build().map_err(|error| wrong(error.to_string()))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
@@ -132,7 +133,7 @@ fn ratio(before: u64, after: u64) -> f64 {
 fn preview(gateway: &Gateway, input: &Map<String, Value>) -> Result<Value, Fault> {
     let asked = input.get("plan").and_then(Value::as_str);
     let usual = if gateway.plan == "off" { "safe" } else { gateway.plan.as_str() };
-    let compress = compressor(asked.unwrap_or(usual))?;
+    let compress = compressor(gateway, asked.unwrap_or(usual))?;
     let now = gateway.env.clock.now();
     let took = |gateway: &Gateway| {
         u64::try_from(gateway.env.clock.now().mono.since(now.mono).as_micros()).unwrap_or(u64::MAX)
@@ -194,8 +195,8 @@ fn compare(gateway: &Gateway, input: &Map<String, Value>) -> Result<Value, Fault
 }
 
 fn engines(gateway: &Gateway) -> Value {
-    let plan = Plan::parse(&gateway.plan).unwrap_or_default();
-    let on = |id: &str| gateway.compress.is_some() && plan.steps().iter().any(|step| step.engine() == id);
+    let steps = gateway.section.steps(&gateway.plan).unwrap_or_default();
+    let on = |id: &str| gateway.compress.is_some() && steps.iter().any(|step| step.engine() == id);
     let items: Vec<Value> = ENGINES
         .iter()
         .map(|entry| {
