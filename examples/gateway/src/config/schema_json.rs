@@ -117,6 +117,8 @@ fn compression() -> Value {
         });
         engines.insert(id, out);
     }
+    let languages =
+        omniroute_compress::caveman::Language::ALL.map(omniroute_compress::caveman::Language::tag);
     let whole = |to: u64| json!({ "type": "integer", "minimum": 0, "maximum": to });
     let step = json!({
         "type": "object", "additionalProperties": false, "required": ["engine"],
@@ -135,6 +137,7 @@ fn compression() -> Value {
                 "type": "object", "additionalProperties": false,
                 "properties": { "entries": whole(1 << 24), "bytes": whole(1 << 40), "ttl_s": whole(31_536_000) },
             },
+            "preserve_patterns": { "type": "array", "items": { "type": "string" }, "maxItems": 50 },
             "engines": { "type": "object", "additionalProperties": false, "properties": engines },
             "combos": {
                 "type": "array",
@@ -143,6 +146,13 @@ fn compression() -> Value {
                     "properties": {
                         "name": { "type": "string" },
                         "steps": { "type": "array", "items": { "anyOf": [{ "type": "string" }, step] } },
+                        "languages": { "type": "array", "items": { "enum": languages } },
+                        "gates": {
+                            "type": "object", "additionalProperties": false,
+                            "properties": { "min_gain": whole(90), "min_bytes": whole(4 << 20) },
+                        },
+                        "rewrite": { "enum": ["never", "cold_only", "threshold", "always"] },
+                        "output_style": { "type": "string" },
                     },
                 },
             },

@@ -121,7 +121,33 @@ fn the_page_has_every_key_and_every_code() {
         ("memo", "table: entries, bytes, ttl_s", "", "bounds of what is remembered between calls"),
         ("engines", "table of tables", "", "settings by engine"),
         ("combos[].name", "text", "needed", "a name for steps of your own"),
+        (
+            "preserve_patterns",
+            "list of at most 50 texts",
+            "`[]`",
+            "regular expressions; what they find stays under every step",
+        ),
         ("combos[].steps", "list of engines or tables: engine, level, config", "", "engines in order"),
+        ("combos[].languages", "list of texts", "`[]`", "languages whose rules for prose act; none: all"),
+        (
+            "combos[].gates.min_gain",
+            "whole number, 0 to 90",
+            "`0`",
+            "percent that a step saves of a text, or 40 tokens",
+        ),
+        ("combos[].gates.min_bytes", "whole number", "`0`", "shorter texts stay as they are"),
+        (
+            "combos[].rewrite",
+            "never, cold_only, threshold, always",
+            "",
+            "when its steps may change older turns",
+        ),
+        (
+            "combos[].output_style",
+            "text",
+            "",
+            "style that answers are asked to have, for instance `less-code`",
+        ),
     ] {
         keys.push_str(&format!("| `compression.{key}` | {takes} | {default} | {about} |\n"));
     }
