@@ -169,6 +169,9 @@ impl Pack {
             }
             if let Some(rule) = pack.rules.get_mut(at) {
                 rule.kind = Some(kind);
+                let numbers =
+                    |list: &[String]| list.iter().map(|w| word::of(word::normal(w).as_bytes())).collect();
+                rule.unless = [numbers(&rule.unless_next), numbers(&rule.unless_prev)];
             }
         }
         if language.is_spaced() {

@@ -269,10 +269,12 @@ impl<'p> Finder<'_, 'p, '_> {
         if self.bits(at) & NEGATED != 0 {
             return false;
         }
-        let listed = |list: &[String], n: Option<usize>| {
-            n.is_some_and(|n| list.iter().any(|word| word::is(self.text(n), word)))
+        let [next, prev] = &rule.unless;
+        let listed = |list: &[u64], words: &[String], n: Option<usize>| {
+            let Some((n, hash)) = n.and_then(|n| Some((n, self.place.hashes.get(n)?))) else { return false };
+            list.contains(hash) && words.iter().any(|word| word::is(self.text(n), word))
         };
-        if listed(&rule.unless_prev, before) || listed(&rule.unless_next, after) {
+        if listed(prev, &rule.unless_prev, before) || listed(next, &rule.unless_next, after) {
             return false;
         }
         let next_ok = match rule.next {

@@ -25,7 +25,7 @@ pub(super) fn of(word: &[u8]) -> u64 {
 
 /// Whether `normal` is the normal form of `word`.
 pub(super) fn is(word: &str, normal: &str) -> bool {
-    if word.is_ascii() { word.eq_ignore_ascii_case(normal) } else { self::normal(word) == normal }
+    word.eq_ignore_ascii_case(normal) || (!word.is_ascii() && self::normal(word) == normal)
 }
 
 /// The word in small letters with a straight apostrophe.

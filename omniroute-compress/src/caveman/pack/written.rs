@@ -56,6 +56,9 @@ pub(in crate::caveman) struct Rule {
     pub(in crate::caveman) unless_next: Vec<String>,
     #[serde(default)]
     pub(in crate::caveman) unless_prev: Vec<String>,
+    /// The numbers of the words of both lists, the following ones first.
+    #[serde(skip)]
+    pub(in crate::caveman) unless: [Vec<u64>; 2],
     #[serde(default)]
     pub(in crate::caveman) takes: Vec<String>,
     #[serde(default)]
