@@ -10,7 +10,8 @@ pub(crate) fn exit_code(text: &str) -> Option<i32> {
 }
 
 fn header(text: &str) -> Option<i32> {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(8);
+    // Blank lines at the ends may be many.
+    let mut lines = text.trim_start().lines().map(str::trim).filter(|line| !line.is_empty()).take(8);
     let first = code(lines.next()?, true);
     let (mut found, mut framed) = (None, false);
     for (index, line) in lines.enumerate() {
@@ -24,7 +25,7 @@ fn header(text: &str) -> Option<i32> {
 
 fn closing(text: &str) -> Option<i32> {
     const TRAILERS: [&str; 3] = ["Signal: ", "Background PIDs: ", "Process Group PGID: "];
-    let lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let lines = text.trim_end().lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let lines = lines.filter(|line| !TRAILERS.iter().any(|trailer| line.starts_with(trailer)));
     // A bounded look: a text of many trailers is no trailer.
     lines.take(3).find_map(|line| code(line, false))

@@ -80,10 +80,11 @@ fn steps(out: &Output<'_>, draft: &mut Draft, parsed: &Parsed<'_>) -> usize {
 
 /// `make: *** [x] Error 1`, `FAILED: x`, an undefined reference.
 fn is_failure(line: &str) -> bool {
-    line.contains(": *** ")
-        || line.starts_with("FAILED: ")
-        || line.contains("undefined reference")
-        || line.starts_with("collect2: ")
+    !line.is_empty()
+        && (line.contains(": *** ")
+            || line.starts_with("FAILED: ")
+            || line.contains("undefined reference")
+            || line.starts_with("collect2: "))
 }
 
 const COMPILERS: &[&str] = &[
