@@ -106,6 +106,11 @@ fn greet(gateway: &gateway::Gateway, listeners: &[tokio::net::TcpListener], seed
     };
     let ready = gateway.lines.iter().filter(|line| line.ready).count();
     note(&format!("{keys}; {ready} connections can be used; compression {}; seed {seed}", gateway.plan));
+    if gateway.resilience.health().store_degraded {
+        note(
+            "the store does not answer: until it does, rests and sessions are this process's own and leases are refused",
+        );
+    }
     note(&format!(
         "agents: OPENAI_BASE_URL={base}/v1  ANTHROPIC_BASE_URL={base}  GOOGLE_GEMINI_BASE_URL={base}"
     ));

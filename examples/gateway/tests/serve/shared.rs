@@ -188,3 +188,37 @@ fn one_limit_of_running_calls_for_both() {
     });
     assert_eq!(served(&b.post(CHAT, &ask("daily"))), "v1", "and free again");
 }
+
+/// A server that is not there is no reason not to answer; it is said at once, without the password.
+#[test]
+fn a_store_that_is_not_there_is_told_and_answers_go_on() {
+    use std::io::{BufRead, BufReader};
+    let vendor = willing();
+    let folder = folder();
+    // A port that was free a moment ago.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let store = format!("[store]\nkind = \"redis\"\nurl = \"redis://me:hunter22@127.0.0.1:{port}\"\n");
+    let mut command = super::common::gateway::command(&folder, &format!("{}{store}", config(&[&vendor])));
+    command.args(["--listen", "127.0.0.1:0"]).env("MOCK_KEY", "sk-mock-secret-0001").stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut told = String::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        told.push_str(&line.unwrap());
+        told.push('\n');
+        if told.contains("agents: ") {
+            break;
+        }
+    }
+    let _ = (child.kill(), child.wait());
+    assert!(told.contains("the store does not answer: until it does,"), "{told}");
+    assert!(!told.contains("hunter22"), "{told}");
+    let gateway = Gateway::run(
+        super::common::gateway::command(&folder, &format!("{}{store}", config(&[&vendor]))),
+        folder,
+    );
+    assert_eq!(gateway.post("/v1/chat/completions", &ask("daily")).status(), 200);
+    assert_eq!(gateway.get("/api/monitoring/health").json()["store"]["ok"], false);
+    // With a store that answers nothing is said of it.
+    let well = Gateway::start(&config(&[&vendor]));
+    assert_eq!(well.get("/api/monitoring/health").json()["store"]["ok"], true);
+}
