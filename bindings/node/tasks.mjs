@@ -18,7 +18,7 @@ const LIBC = process.platform === "linux" ? "-gnu" : "";
 const PLATFORM = `${MAIN.name}-${process.platform}-${process.arch}${LIBC}`;
 const LIBRARY = { linux: "libomniroute_node.so", darwin: "libomniroute_node.dylib", win32: "omniroute_node.dll" };
 /** One folder each, so that none sees what another one needs. */
-const ADAPTERS = ["openai", "ai-sdk"];
+const ADAPTERS = ["openai", "ai-sdk", "anthropic"];
 const RUNNER = ["--test", "--test-reporter=spec"];
 /** Largest packages without vocabularies, in bytes. */
 const LIMITS = { main: 100e3, platform: 6e6 };
@@ -110,7 +110,9 @@ function packages(profile, features = []) {
  */
 function bundle(folder) {
   const first = "index.cjs";
-  const parts = ["native.cjs", "errors.cjs", "results.cjs", "messages.cjs", "compressor.cjs", first];
+  const answers = ["results.cjs", "reply.cjs"];
+  const work = ["messages.cjs", "compressor.cjs", "transport.cjs", "drive.cjs", "router.cjs"];
+  const parts = ["native.cjs", "errors.cjs", ...answers, ...work, first];
   const wrapped = parts.map((part) => {
     const source = readFileSync(join(folder, part), "utf8");
     return `parts["./${part}"] = (module, require) => {\n${source}\nreturn module.exports;\n};\n`;
@@ -179,6 +181,8 @@ function environment(name, built) {
     run("tar", ["-xzf", tarball, "--strip-components=1", "-C", place], folder);
   }
   for (const part of ["tests", "examples", "README.md"]) copy(part, HERE, folder);
+  copy("scenarios", join(ROOT, "bindings"), folder);
+  copy("embed-node.md", join(ROOT, "docs", "src"), folder);
   return folder;
 }
 
