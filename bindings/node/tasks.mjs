@@ -48,7 +48,7 @@ function adapters() {
   for (const name of ADAPTERS) {
     const folder = environment(name, built);
     typecheck(compiler, folder, name);
-    run(process.execPath, [...RUNNER, join("tests", "adapters", `${name}.test.mjs`)], folder);
+    run(process.execPath, [...RUNNER, ...tests(folder, join("tests", "adapters"), name)], folder);
   }
 }
 
@@ -186,15 +186,18 @@ function environment(name, built) {
   return folder;
 }
 
-function tests(folder, part) {
-  const names = readdirSync(join(folder, part)).filter((name) => name.endsWith(".test.mjs"));
+/** Files with tests, of one adapter if it is named: `NAME.test.mjs`, `NAME-routed.test.mjs`. */
+function tests(folder, part, adapter = "") {
+  const fits = (name) => adapter === "" || [`${adapter}.test.mjs`, `${adapter}-routed.test.mjs`].includes(name);
+  const names = readdirSync(join(folder, part)).filter((name) => name.endsWith(".test.mjs") && fits(name));
   return names.map((name) => join(part, name));
 }
 
 /** Checks the typed examples of an environment with the compiler of another one. What it makes of them is run, that of an
  * adapter by its tests. */
 function typecheck(compiler, folder, adapter) {
-  const examples = adapter === undefined ? ["typed.mts", "typed-require.cts"] : [`${adapter}.mts`];
+  const own = [`${adapter}.mts`, `${adapter}-routed.mts`].filter((name) => existsSync(join(folder, "examples", name)));
+  const examples = adapter === undefined ? ["typed.mts", "typed-require.cts"] : own;
   // The declarations of frameworks are theirs to keep in order.
   const strict = ["--strict", adapter === undefined ? "--exactOptionalPropertyTypes" : "--skipLibCheck"];
   const options = [...strict, "--outDir", "typed", "--module", "nodenext", "--target", "es2023"];

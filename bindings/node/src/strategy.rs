@@ -1,7 +1,7 @@
 //! A strategy that is written in JavaScript. Called while a call is polled, on the thread that polls it: there is no lock
 //! and no other thread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use napi::Env;
@@ -21,7 +21,12 @@ pub(crate) type Host = FunctionRef<FnArgs<(u32, bool, String)>, String>;
 thread_local! {
     /// The host of the call that is being polled on this thread.
     static CURRENT: RefCell<Option<(Env, Rc<Host>)>> = const { RefCell::new(None) };
+    /// Strategies that are being asked on this thread.
+    static ASKED: Cell<usize> = const { Cell::new(0) };
 }
+
+/// A strategy may ask its router for an explanation, which asks the strategy; one that always does would never end.
+const MOST_ASKED: usize = 4;
 
 /// Does `work` as a call of this host.
 pub(crate) fn within<T>(env: Env, host: Option<Host>, work: impl FnOnce() -> T) -> T {
@@ -63,8 +68,16 @@ impl HostStrategy {
         let Some((env, host)) = current else {
             return Err("it can only be asked on the thread that made the router, by its calls".to_owned());
         };
+        let asked = ASKED.get();
+        if asked == MOST_ASKED {
+            return Err("it asks a router that asks it".to_owned());
+        }
         let function = host.borrow_back(&env).map_err(|error| error.to_string())?;
-        function.call((self.number, plans, told).into()).map_err(|error| error.to_string())
+        // Nothing in between unwinds: an exception of JavaScript comes back as an error.
+        ASKED.set(asked + 1);
+        let said = function.call((self.number, plans, told).into());
+        ASKED.set(asked);
+        said.map_err(|error| error.to_string())
     }
 
     fn wrong(&self, why: &str) -> RouteError {

@@ -100,11 +100,24 @@ test("the snippets of the README are the files in examples", () => {
   assert(!/npm i(nstall)? omniroute\s/.test(readme));
 });
 
-for (const name of readdirSync(join(HERE, "examples")).filter((file) => /^(quickstart|session)/.test(file))) {
+test("the snippets of the guide are the files in examples", () => {
+  const guide = readFileSync(join(HERE, "embed-node.md"), "utf8");
+  assert.equal([...guide.matchAll(SNIPPET)].length, guide.match(/```(js|ts)/g).length);
+  assert.deepEqual(differingSnippets(guide), []);
+  assert.equal(differingSnippets(guide.replace("omniroute-native\";", "omniroute\";")).length, 1);
+});
+
+/** What the examples print that route. */
+const SAYS = {
+  "route.mjs": /^you said: hello \| combo "daily": echo.*answered\nyou said: hello\n200 you said: hello\n$/,
+  "agent.mjs": /^first: .*\nfirst: .*\nsecond: .*, 2 attempts\n.*\n.*\nThe price was wrong; all tests pass now\.\n$/,
+};
+
+for (const name of readdirSync(join(HERE, "examples")).filter((file) => /^(quickstart|session|route|agent)\./.test(file))) {
   test(`examples/${name} runs`, () => {
     const options = { cwd: HERE, encoding: "utf8" };
     const { status, stdout, stderr } = spawnSync(process.execPath, [join("examples", name)], options);
     assert.deepEqual([status, stderr], [0, ""]);
-    assert.match(stdout, /safe: /);
+    assert.match(stdout, SAYS[name] ?? /safe: /);
   });
 }

@@ -130,12 +130,28 @@ test("a strategy may use the router meanwhile", async () => {
   let router;
   const seen = [];
   const plan = (_, candidates) => {
-    if (seen.length === 0) seen.push(router.health().requests, router.models().length > 0, String(router.explain(ALL)));
+    if (seen.length === 0) {
+      seen.push(router.health().requests, router.models().length > 0);
+      seen.push(String(router.explain(ALL)));
+    }
     return candidates;
   };
   ({ router } = withStrategy({ id: "mine", plan }, [{ body: whole("fine") }]));
   assert.equal((await router.chat(ALL)).text, "fine");
   assert.equal(seen.length, 3);
+});
+
+test("a strategy that asks itself for ever is an error", async () => {
+  let router;
+  let times = 0;
+  const plan = (_, candidates) => {
+    times += 1;
+    void router.explain(ALL);
+    return candidates;
+  };
+  ({ router } = withStrategy({ id: "mine", plan }, []));
+  await assert.rejects(router.chat(ALL), (error) => /it asks a router that asks it/.test(error.message));
+  assert.equal(times, 4);
 });
 
 test("a strategy that gives no plan", async () => {
