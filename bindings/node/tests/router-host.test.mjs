@@ -57,7 +57,7 @@ const HEAD = `
   import { createServer } from "node:http";
   import { once } from "node:events";
   import * as om from "omniroute-native";
-  import { ASK, config, says, whole } from "./tests/vendor.mjs";
+  import { ASK, config, says } from "./tests/vendor.mjs";
   const server = createServer(async (request, response) => {
     const parts = [];
     for await (const part of request) parts.push(part);
@@ -120,9 +120,9 @@ test("workers route for themselves, and may be terminated meanwhile", () => {
       { eval: true, execArgv: ["--input-type=module"], workerData: url },
     );
     server.ref();
-    const whole = start('parentPort.postMessage((await router.chat(ASK)).text);');
-    const end = once(whole, "exit");
-    console.log((await once(whole, "message"))[0]);
+    const one = start('parentPort.postMessage((await router.chat(ASK)).text);');
+    const end = once(one, "exit");
+    console.log((await once(one, "message"))[0]);
     await end;
     const busy = 'for (let n = 0; n < 5; n += 1) router.chat({ ...JSON.parse(large(10)), model: "all" }).catch(() => 0);'
       + 'const s = router.stream(ASK); void s.begin(); parentPort.postMessage(0);';
