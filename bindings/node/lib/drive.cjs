@@ -60,6 +60,11 @@ class Driver {
       if (this.#over) return END;
       this.#rung = false;
       const found = this.#call.poll(this.#shared.host);
+      if (this.#over) {
+        // A strategy ended the call that asked it; in the middle of the poll it could not be let go.
+        this.#call.close();
+        return END;
+      }
       if (found & JOBS) for (const job of this.#call.jobs()) this.#do(job);
       if (found & OTHERS) this.#shared.wake(this.#call.others());
       const state = found & 15;

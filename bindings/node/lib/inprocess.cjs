@@ -61,13 +61,21 @@ async function streamed(router, body, options) {
 // Whether to stream, and the model where the path names it.
 function asked(wire, path, body) {
   if (wire === 'gemini') {
-    const [, model, verb] = /([^/:]*):([^/:]*)\/?$/.exec(decodeURIComponent(path)) ?? [];
+    const [, model, verb] = /\/models\/(.+):([^/:]+)\/?$/.exec(decoded(path)) ?? [];
     return { model, stream: verb?.startsWith('stream') === true };
   }
   try {
     return { stream: JSON.parse(typeof body === 'string' ? body : Buffer.from(body)).stream === true };
   } catch {
     return { stream: false };
+  }
+}
+
+function decoded(path) {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
   }
 }
 

@@ -27,7 +27,10 @@ class Exchange {
       const [name, value] = [job.headers[n], job.headers[n + 1]];
       if (ITS_OWN.has(name)) continue;
       headers.push([name, value]);
-      if (value.length >= KEY) this.#secrets.push(value);
+      // With the word in front that says what kind of a key it is, and without.
+      for (const secret of [value, value.slice(value.lastIndexOf(' ') + 1)]) {
+        if (secret.length >= KEY) this.#secrets.push(secret);
+      }
     }
     const query = job.url.indexOf('?');
     if (query >= 0) this.#secrets.push(job.url.slice(query));
@@ -50,7 +53,7 @@ class Exchange {
   #answered(response) {
     try {
       const headers = [];
-      for (const [name, value] of response.headers) if (!UNDONE.has(name)) headers.push(name, value);
+      for (const [name, value] of response.headers) if (!UNDONE.has(name.toLowerCase())) headers.push(name, value);
       const { status, body } = response;
       if (!Number.isInteger(status)) throw new TypeError('fetch gave an answer without a status');
       if (body != null) this.#reader = typeof body.getReader === 'function' ? body.getReader() : ofIterable(body);

@@ -198,8 +198,10 @@ impl Call {
     pub fn answered(&self, id: i64, status: u16, headers: Vec<String>) {
         // A string of JavaScript's fetch holds one byte in each character.
         let latin = |text: &String| text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect::<Vec<_>>();
-        let pairs: Vec<(&str, Vec<u8>)> =
-            headers.chunks_exact(2).filter_map(|pair| Some((pair.first()?.as_str(), latin(pair.get(1)?)))).collect();
+        let pairs: Vec<(&str, Vec<u8>)> = headers
+            .chunks_exact(2)
+            .filter_map(|pair| Some((pair.first()?.as_str(), latin(pair.get(1)?))))
+            .collect();
         let pairs = pairs.iter().map(|(name, value)| (*name, value.as_slice()));
         self.teller.answered(exchange(id), status, pairs, bytes::Bytes::new(), false);
     }

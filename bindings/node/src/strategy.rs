@@ -91,22 +91,28 @@ impl RoutingStrategy for HostStrategy {
     }
 
     fn plan(&self, cx: &RouteContext<'_>, candidates: &Candidates<'_>) -> Result<Plan, RouteError> {
-        let told = json!([around(cx), candidates.iter().map(|one| json!({
-            "key": one.entry.target.to_string(),
-            "provider": one.entry.target.provider.as_str(),
-            "connection": one.entry.target.connection.as_str(),
-            "model": one.entry.target.model.as_str(),
-            "rank": one.entry.rank,
-            "weight": one.entry.weight,
-            "tags": one.entry.tags.iter().map(|tag| &**tag).collect::<Vec<_>>(),
-            "context": one.entry.model.context_window,
-            "priceIn": one.facts.price_in,
-            "priceOut": one.facts.price_out,
-            "meanMs": one.facts.mean_ms,
-            "errorRate": one.facts.error_rate,
-            "quotaLeft": one.facts.quota_left,
-            "inFlight": one.facts.in_flight,
-        })).collect::<Vec<_>>()]);
+        let told = json!([
+            around(cx),
+            candidates
+                .iter()
+                .map(|one| json!({
+                    "key": one.entry.target.to_string(),
+                    "provider": one.entry.target.provider.as_str(),
+                    "connection": one.entry.target.connection.as_str(),
+                    "model": one.entry.target.model.as_str(),
+                    "rank": one.entry.rank,
+                    "weight": one.entry.weight,
+                    "tags": one.entry.tags.iter().map(|tag| &**tag).collect::<Vec<_>>(),
+                    "context": one.entry.model.context_window,
+                    "priceIn": one.facts.price_in,
+                    "priceOut": one.facts.price_out,
+                    "meanMs": one.facts.mean_ms,
+                    "errorRate": one.facts.error_rate,
+                    "quotaLeft": one.facts.quota_left,
+                    "inFlight": one.facts.in_flight,
+                }))
+                .collect::<Vec<_>>()
+        ]);
         let said = self.ask(true, told.to_string()).map_err(|why| self.wrong(&format!("failed: {why}")))?;
         let order = match serde_json::from_str(&said) {
             Ok(Said::Order(order)) => order,

@@ -141,6 +141,20 @@ test("a strategy may use the router meanwhile", async () => {
   assert.equal(seen.length, 3);
 });
 
+test("a strategy ends the call that asks it", async () => {
+  let stream;
+  const plan = (_, candidates) => {
+    stream.close();
+    return candidates;
+  };
+  const { router, script } = withStrategy({ id: "mine", plan }, [{ body: whole("x") }]);
+  stream = router.stream(ALL);
+  for await (const event of stream) assert.fail(inspect(event));
+  assert.equal(script.requests.length, 0);
+  const { breakers } = router.health().resilience;
+  assert(breakers.every((one) => one.in_flight === 0));
+});
+
 test("a strategy that asks itself for ever is an error", async () => {
   let router;
   let times = 0;

@@ -112,9 +112,12 @@ test("nobody listens: the cause is told, the key is not", async () => {
   const error = await refused.chat(ASK).catch((caught) => caught);
   assert(error instanceof om.Unavailable && error.cause instanceof Error, inspect(error));
   assert.equal(error.receipt.data.attempts[0].rule, "net.connect");
-  const fetch = (_, { headers }) => Promise.reject(new TypeError(`bad header ${headers.map(String)}`));
-  const shown = await new om.Router(scripted(), { fetch }).chat(ASK).catch((caught) => caught);
-  assert(!inspect(shown).includes("key-number") && shown.cause === undefined, inspect(shown));
+  for (const words of [(value) => value, (value) => value.split(" ").at(-1)]) {
+    const said = (headers) => headers.map(([, value]) => words(value)).join();
+    const fetch = (_, { headers }) => Promise.reject(new TypeError(`bad header ${said(headers)}`));
+    const shown = await new om.Router(scripted(), { fetch }).chat(ASK).catch((caught) => caught);
+    assert(!inspect(shown).includes("key-number") && shown.cause === undefined, inspect(shown));
+  }
 });
 
 test("nobody and nonsense", async (context) => {
@@ -288,4 +291,47 @@ test("a large body is compressed while the loop turns", async (context) => {
   done = true;
   const [before, after] = reply.receipt.data.compressed;
   assert(after < before && reply.text === "fine" && turns > 10, `${before} ${after} ${turns}`);
+});
+
+const post = (body, more = {}) => ({ method: "POST", body: JSON.stringify(body), ...more });
+
+test("every path is answered in its wire", async (context) => {
+  const one = await vendor(context, says("hello back"));
+  const router = new om.Router(config(one.url));
+  const input = [{ role: "user", content: "hello" }];
+  const contents = [{ role: "user", parts: [{ text: "hello" }] }];
+  for (const [path, body, text] of [
+    ["/v1/chat/completions", ASK, (said) => said.choices[0].message.content],
+    ["/v1/messages", { ...ASK, max_tokens: 9 }, (said) => said.content[0].text],
+    ["/v1/responses", { model: "all", input }, (said) => said.output.at(-1).content[0].text],
+    ["/v1beta/models/all:generateContent", { contents }, (said) => said.candidates[0].content.parts[0].text],
+  ]) {
+    const response = await router.fetch(`http://omniroute.invalid${path}`, post(body));
+    assert.deepEqual([response.status, response.headers.get("content-type")], [200, "application/json"]);
+    assert.equal(text(await response.json()), "hello back");
+    const isGemini = path.includes("models");
+    const streaming = isGemini ? path.replace("generate", "streamGenerate") : path;
+    const streamed = await router.fetch(`http://x${streaming}`, post(isGemini ? body : { ...body, stream: true }));
+    assert.equal(streamed.headers.get("content-type"), "text/event-stream");
+    assert.match(await streamed.text(), /hello.*back/s);
+  }
+  const asked = new Request("http://x/v1/chat/completions", post(ASK, { headers: { "x-omniroute-tag": "nobody" } }));
+  const refused = await router.fetch(asked);
+  assert.equal(refused.status >= 400, true);
+  assert.equal(typeof (await refused.json()).error.message, "string");
+  const plain = new Request("http://x/v1/chat/completions", post(ASK));
+  assert.equal((await (await router.fetch(plain)).json()).choices[0].message.content, "hello back");
+  const { data } = await (await router.fetch("http://x/v1/models")).json();
+  assert(data.some(({ id }) => id === "all"));
+  for (const [path, init] of [["/v1/embeddings", post({ model: "m", input: "x" })], ["/v1/chat/completions", {}]]) {
+    assert.equal((await router.fetch(path, init)).status, 404);
+  }
+});
+
+test("leaving the body of a fetched stream closes the connection", async (context) => {
+  const one = await vendor(context, begins);
+  const router = new om.Router(config(one.url));
+  const response = await router.fetch("/v1/chat/completions", post({ ...ASK, stream: true }));
+  await response.body.cancel();
+  await one.gone;
 });
