@@ -1,4 +1,4 @@
-// Prints what the package costs on this machine: import, first call, crossing, workers. Times are process CPU where
+// Prints what the package costs on this machine: import, first call, crossing, routing, workers. Times are process CPU where
 // nothing else is said, best of many; run by `make node-measure`. What is compared is given the same model: another way
 // of counting would be another compressor behind the same object.
 
@@ -12,6 +12,15 @@ import { isMainThread, parentPort, Worker } from "node:worker_threads";
 
 /** Of each call; the least counts. */
 const TIMES = 25;
+/** What a vendor says. */
+const REPLY = {
+  id: "1",
+  object: "chat.completion",
+  created: 1,
+  model: "gpt-5",
+  choices: [{ index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+};
 const IMPORT = (name) => `
 const before = new Set(process.moduleLoadList);
 const rss = process.memoryUsage.rss();
@@ -53,6 +62,9 @@ async function main() {
   const [making] = await best(() => undefined, () => new om.Compressor());
   console.log(`making a compressor: ${making.toFixed(3)} ms CPU`);
 
+  await routing("1 KB", { model: "openai/gpt-5", messages: [{ role: "user", content: "word ".repeat(200) }] });
+  await routing(`the session of ${messages.length} messages`, { ...request, model: "openai/gpt-5" });
+
   const blocked = await busy((c) => c.compress(compact));
   const walked = await busy((c) => c.compressMessages(messages, options));
   const both = `${blocked.toFixed(2)} ms with bytes, ${walked.toFixed(2)} ms with messages`;
@@ -72,6 +84,48 @@ async function main() {
     );
     const shown = `bytes ${engine.toFixed(2)} ms, messages ${lists.toFixed(2)} ms CPU`;
     console.log(`${what}: ${shown}; crossing ${(lists - engine).toFixed(2)} ms`);
+  }
+
+  /**
+   * CPU of `Router.chat`, one candidate, over a transport that answers at once, less that transport awaited alone: its head
+   * and its body. All threads of the process count.
+   */
+  async function routing(what, ask) {
+    const answer = Buffer.from(JSON.stringify(REPLY));
+    const reader = () => {
+      const pieces = [answer];
+      return { read: async () => ({ done: pieces.length === 0, value: pieces.pop() }), cancel: async () => undefined };
+    };
+    const headers = [["content-type", "application/json"]];
+    const fetch = async () => ({ status: 200, headers, body: { getReader: reader } });
+    const body = Buffer.from(JSON.stringify(ask));
+    const alone = async () => {
+      const pieces = (await fetch()).body.getReader();
+      while (!(await pieces.read()).done);
+    };
+    for (const plan of ["off", "safe"]) {
+      const config = { connections: [{ id: "openai/x", key: "not-a-key" }], compression: { plan } };
+      const router = new om.Router(config, { fetch });
+      const chat = async () => void (await router.chat(body)).body;
+      const [times, rounds] = body.length > 1e5 ? [5, 20] : [25, 200];
+      await short(chat, 10 * times);
+      const [least, nothing] = [await shortest(chat), await shortest(alone)];
+      await router.close();
+      const figure = `${((least - nothing) * 1e3).toFixed(0)} us CPU (transport alone ${(nothing * 1e3).toFixed(1)})`;
+      console.log(`Router.chat, ${what}, plan ${plan}: ${figure}`);
+
+      async function shortest(work) {
+        let found = Infinity;
+        for (let n = 0; n < rounds; n += 1) found = Math.min(found, await short(work, times));
+        return found;
+      }
+    }
+
+    async function short(work, times) {
+      const start = process.cpuUsage();
+      for (let n = 0; n < times; n += 1) await work();
+      return spent(start) / times;
+    }
   }
 
   /** Shortest time that the loop does not wait, from call to result. */

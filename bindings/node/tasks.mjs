@@ -18,7 +18,7 @@ const LIBC = process.platform === "linux" ? "-gnu" : "";
 const PLATFORM = `${MAIN.name}-${process.platform}-${process.arch}${LIBC}`;
 const LIBRARY = { linux: "libomniroute_node.so", darwin: "libomniroute_node.dylib", win32: "omniroute_node.dll" };
 /** One folder each, so that none sees what another one needs. */
-const ADAPTERS = ["openai", "ai-sdk"];
+const ADAPTERS = ["openai", "ai-sdk", "anthropic"];
 const RUNNER = ["--test", "--test-reporter=spec"];
 /** Largest packages without vocabularies, in bytes. */
 const LIMITS = { main: 100e3, platform: 6e6 };
@@ -48,7 +48,7 @@ function adapters() {
   for (const name of ADAPTERS) {
     const folder = environment(name, built);
     typecheck(compiler, folder, name);
-    run(process.execPath, [...RUNNER, join("tests", "adapters", `${name}.test.mjs`)], folder);
+    run(process.execPath, [...RUNNER, ...tests(folder, join("tests", "adapters"), name)], folder);
   }
 }
 
@@ -110,7 +110,9 @@ function packages(profile, features = []) {
  */
 function bundle(folder) {
   const first = "index.cjs";
-  const parts = ["native.cjs", "errors.cjs", "results.cjs", "messages.cjs", "compressor.cjs", first];
+  const answers = ["results.cjs", "reply.cjs"];
+  const work = ["messages.cjs", "compressor.cjs", "transport.cjs", "drive.cjs", "router.cjs"];
+  const parts = ["native.cjs", "errors.cjs", ...answers, ...work, first];
   const wrapped = parts.map((part) => {
     const source = readFileSync(join(folder, part), "utf8");
     return `parts["./${part}"] = (module, require) => {\n${source}\nreturn module.exports;\n};\n`;
@@ -179,18 +181,23 @@ function environment(name, built) {
     run("tar", ["-xzf", tarball, "--strip-components=1", "-C", place], folder);
   }
   for (const part of ["tests", "examples", "README.md"]) copy(part, HERE, folder);
+  copy("scenarios", join(ROOT, "bindings"), folder);
+  copy("embed-node.md", join(ROOT, "docs", "src"), folder);
   return folder;
 }
 
-function tests(folder, part) {
-  const names = readdirSync(join(folder, part)).filter((name) => name.endsWith(".test.mjs"));
+/** Files with tests, of one adapter if it is named: `NAME.test.mjs`, `NAME-routed.test.mjs`. */
+function tests(folder, part, adapter = "") {
+  const fits = (name) => adapter === "" || [`${adapter}.test.mjs`, `${adapter}-routed.test.mjs`].includes(name);
+  const names = readdirSync(join(folder, part)).filter((name) => name.endsWith(".test.mjs") && fits(name));
   return names.map((name) => join(part, name));
 }
 
 /** Checks the typed examples of an environment with the compiler of another one. What it makes of them is run, that of an
  * adapter by its tests. */
 function typecheck(compiler, folder, adapter) {
-  const examples = adapter === undefined ? ["typed.mts", "typed-require.cts"] : [`${adapter}.mts`];
+  const own = [`${adapter}.mts`, `${adapter}-routed.mts`].filter((name) => existsSync(join(folder, "examples", name)));
+  const examples = adapter === undefined ? ["typed.mts", "typed-require.cts"] : own;
   // The declarations of frameworks are theirs to keep in order.
   const strict = ["--strict", adapter === undefined ? "--exactOptionalPropertyTypes" : "--skipLibCheck"];
   const options = [...strict, "--outDir", "typed", "--module", "nodenext", "--target", "es2023"];

@@ -2,7 +2,7 @@
 // The compressor, and the functions that make one for a single call.
 
 const native = require('./native.cjs');
-const { translated, badArgument, typeOf } = require('./errors.cjs');
+const { translated, attempt, badArgument, typeOf } = require('./errors.cjs');
 const { written, carried, utf8 } = require('./messages.cjs');
 const { Compressed, CompressedText, Messages, isBytes } = require('./results.cjs');
 
@@ -17,12 +17,8 @@ class Compressor {
   #engine;
 
   constructor(config = {}) {
-    const isPath = typeof config === 'string' || config instanceof URL;
-    if (!isPath && (typeof config !== 'object' || config === null)) {
-      throw badArgument(`config: expected a path or an object, not ${typeOf(config)}`);
-    }
-    const text = isPath ? require('node:fs').readFileSync(config, 'utf8') : json(config, 'the configuration');
-    this.#engine = attempt(() => new native.Engine(text, !isPath));
+    const { text, isJson } = configured(config);
+    this.#engine = attempt(() => new native.Engine(text, isJson));
   }
 
   async compress(body, options) {
@@ -100,6 +96,16 @@ class Compressor {
   }
 }
 
+// The text of a configuration: an object, or what stands in the file of a path.
+function configured(config) {
+  const isPath = typeof config === 'string' || config instanceof URL;
+  if (!isPath && (typeof config !== 'object' || config === null)) {
+    throw badArgument(`config: expected a path or an object, not ${typeOf(config)}`);
+  }
+  const text = isPath ? require('node:fs').readFileSync(config, 'utf8') : json(config, 'the configuration');
+  return { text, isJson: !isPath };
+}
+
 function bodyCall(what, body, options) {
   const sent = asJson(body);
   return { ...options, what, sent, input: typeof sent === 'string' ? utf8(sent).input : sent };
@@ -151,7 +157,7 @@ function checked(options, known, hasSignal = false) {
     if (value == null) continue;
     const type = known[name];
     const fits = type === 'array' ? Array.isArray(value) : type === undefined || typeof value === type;
-    if (!fits) throw badArgument(`${name}: expected ${type === 'array' ? 'an' : 'a'} ${type}, not ${typeOf(value)}`);
+    if (!fits) throw badArgument(`${name}: expected ${/^[ao]/.test(type) ? 'an' : 'a'} ${type}, not ${typeOf(value)}`);
     out[name] = value;
   }
   return out;
@@ -174,14 +180,6 @@ function json(value, what) {
   return text;
 }
 
-function attempt(work) {
-  try {
-    return work();
-  } catch (error) {
-    throw translated(error);
-  }
-}
-
 function rethrow(error) {
   throw translated(error);
 }
@@ -197,6 +195,7 @@ function promised(call) {
 }
 
 module.exports = {
+  shared: { asJson, checked, configured },
   Compressor,
   compress: promised(forCall('compress')),
   compressSync: forCall('compressSync'),

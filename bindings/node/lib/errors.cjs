@@ -1,6 +1,8 @@
 'use strict';
 // Errors: one class for each kind, all of them OmnirouteError with a stable code.
 
+const { RouteReceipt } = require('./reply.cjs');
+
 class OmnirouteError extends Error {
   constructor(message, { code = 'internal', retryAt, requestId, receipt, details = {}, cause } = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -57,9 +59,28 @@ function translated(error) {
   } catch {
     return error;
   }
-  const Kind = Object.hasOwn(classes, facts.class) ? classes[facts.class] : Internal;
-  const details = facts.mistakes.length > 0 ? { errors: facts.mistakes } : {};
-  return new Kind(facts.message, { code: facts.code, details });
+  return made(facts);
+}
+
+// The error that such an object tells.
+function made({ class: name, code, message, mistakes, facts }, cause) {
+  const Kind = Object.hasOwn(classes, name) ? classes[name] : Internal;
+  const details = mistakes.length > 0 ? { errors: mistakes } : {};
+  if (facts == null) return new Kind(message, { code, details, cause });
+  for (const [key, told] of Object.entries({ status: 'status', vendor_code: 'vendorCode', hint: 'hint' })) {
+    if (facts[key] != null) details[told] = facts[key];
+  }
+  const retryAt = facts.retry_at_ms == null ? undefined : new Date(facts.retry_at_ms);
+  const receipt = facts.receipt == null ? undefined : new RouteReceipt(facts.receipt);
+  return new Kind(message, { code, details, retryAt, requestId: facts.request_id ?? undefined, receipt, cause });
+}
+
+function attempt(work) {
+  try {
+    return work();
+  } catch (error) {
+    throw translated(error);
+  }
 }
 
 function badArgument(message) {
@@ -72,4 +93,4 @@ function typeOf(value) {
   return typeof value === 'object' ? (value.constructor?.name ?? 'object') : typeof value;
 }
 
-module.exports = { classes, translated, badArgument, typeOf };
+module.exports = { classes, translated, made, attempt, badArgument, typeOf };

@@ -3,8 +3,7 @@
 
 const native = require('./native.cjs');
 const { Compressor } = require('./compressor.cjs');
-
-const receipts = new WeakMap();
+const { receipts } = require('./receipts.cjs');
 
 function compressFetch({ fetch = globalThis.fetch, compressor = new Compressor(), session, onReceipt } = {}) {
   return async function compressingFetch(input, init) {
@@ -14,14 +13,14 @@ function compressFetch({ fetch = globalThis.fetch, compressor = new Compressor()
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     const out = await compressor.compress(given, { wire, session, signal });
     const response = await fetch(input, out.changed || init?.body == null ? withBody(input, init, out) : init);
-    receipts.set(response, out.receipt);
+    receipts.set(response, () => out.receipt);
     onReceipt?.(out.receipt);
     return response;
   };
 }
 
 function receiptOf(response) {
-  return receipts.get(response);
+  return receipts.get(response)?.();
 }
 
 // The wire of a request that can be compressed.

@@ -1,4 +1,4 @@
-import type { Compressor, Receipt } from "./index.js";
+import type { Compressor, Receipt, RouteReceipt } from "./index.js";
 
 /** The parts of `fetch` that clients use. */
 type Fetch = (input: any, init?: any) => Promise<Response>;
@@ -22,5 +22,5 @@ export interface FetchOptions {
  */
 export function compressFetch(options?: FetchOptions): Fetch;
 
-/** What was done to the request that `response` answers. */
-export function receiptOf(response: Response): Receipt | undefined;
+/** What was done to the request that `response` answers: by `compressFetch`, or by the `fetch` of a router. */
+export function receiptOf(response: Response): Receipt | RouteReceipt | undefined;

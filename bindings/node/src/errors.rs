@@ -1,6 +1,7 @@
 //! Errors of the library on their way to JavaScript, where their classes are written.
 
 use napi::Status;
+use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 use omniroute::Error;
 use omniroute::error::CODES;
@@ -37,11 +38,30 @@ pub fn list_member(wire: Option<String>) -> &'static str {
 
 /// An error whose message is a JSON object with everything the class in JavaScript is made from.
 pub(crate) fn raised(error: &Error) -> napi::Error {
-    let facts = serde_json::json!({
+    napi::Error::new(Status::GenericFailure, facts(error).to_string())
+}
+
+/// What the class in JavaScript is made from. The receipt is JSON text inside of the JSON.
+pub(crate) fn facts(error: &Error) -> serde_json::Value {
+    serde_json::json!({
         "code": error.code(),
         "class": error.class(),
         "message": error.to_string(),
         "mistakes": error.mistakes(),
-    });
-    napi::Error::new(Status::GenericFailure, facts.to_string())
+        "facts": error.facts(),
+    })
+}
+
+/// An error as a client of a wire reads it.
+#[napi]
+pub fn error_body(wire: String, status: u16, code: String, message: String) -> Buffer {
+    omniroute::error_body(&wire, status, &code, &message).to_vec().into()
+}
+
+/// TOML as JSON text.
+#[napi]
+pub fn toml_json(text: String) -> napi::Result<String> {
+    let value: serde_json::Value =
+        toml::from_str(&text).map_err(|error| raised(&Error::new("bad_argument", error.to_string())))?;
+    Ok(value.to_string())
 }

@@ -1,10 +1,14 @@
 //! The native module of `omniroute-native`: moves bytes and strings across, maps errors, decides nothing.
 
+mod call;
 mod engine;
 pub mod errors;
 mod job;
 mod joined;
 mod outcome;
+mod reply;
+mod router;
+mod strategy;
 
 /// Version of the package.
 #[napi_derive::napi]

@@ -22,7 +22,7 @@ function differing(declarations, module) {
   return [...names].filter((name) => !said.includes(name) || !Object.hasOwn(module, name));
 }
 
-for (const entry of ["index", "openai", "ai-sdk"]) {
+for (const entry of ["index", "openai", "ai-sdk", "testing"]) {
   test(`declarations of ${entry} say what is exported, in both module systems`, async () => {
     const name = entry === "index" ? "omniroute-native" : `omniroute-native/${entry}`;
     const declarations = readFileSync(join(INSTALLED, "omniroute-native", "lib", `${entry}.d.ts`), "utf8");
@@ -39,7 +39,7 @@ test("both packages hold what they need and nothing else", () => {
   assert.deepEqual(files(PLATFORM), ["LICENSE", "README.md", "omniroute.node", "package.json"]);
   const main = files("omniroute-native");
   assert.deepEqual(main.filter((name) => !name.startsWith("lib")), ["LICENSE", "README.md", "package.json"]);
-  assert(main.every((name) => !name.includes("test") && !name.endsWith(".node")), main.join());
+  assert(main.every((name) => !/\btests?\b/.test(name) && !name.endsWith(".node")), main.join());
 });
 
 test("versions are the same everywhere", () => {
@@ -100,11 +100,24 @@ test("the snippets of the README are the files in examples", () => {
   assert(!/npm i(nstall)? omniroute\s/.test(readme));
 });
 
-for (const name of readdirSync(join(HERE, "examples")).filter((file) => /^(quickstart|session)/.test(file))) {
+test("the snippets of the guide are the files in examples", () => {
+  const guide = readFileSync(join(HERE, "embed-node.md"), "utf8");
+  assert.equal([...guide.matchAll(SNIPPET)].length, guide.match(/```(js|ts)/g).length);
+  assert.deepEqual(differingSnippets(guide), []);
+  assert.equal(differingSnippets(guide.replace("omniroute-native\";", "omniroute\";")).length, 1);
+});
+
+/** What the examples print that route. */
+const SAYS = {
+  "route.mjs": /^you said: hello \| combo "daily": echo.*answered\nyou said: hello\n200 you said: hello\n$/,
+  "agent.mjs": /^first: .*\nfirst: .*\nsecond: .*, 2 attempts\n.*\n.*\nThe price was wrong; all tests pass now\.\n$/,
+};
+
+for (const name of readdirSync(join(HERE, "examples")).filter((file) => /^(quickstart|session|route|agent)\./.test(file))) {
   test(`examples/${name} runs`, () => {
     const options = { cwd: HERE, encoding: "utf8" };
     const { status, stdout, stderr } = spawnSync(process.execPath, [join("examples", name)], options);
     assert.deepEqual([status, stderr], [0, ""]);
-    assert.match(stdout, /safe: /);
+    assert.match(stdout, SAYS[name] ?? /safe: /);
   });
 }

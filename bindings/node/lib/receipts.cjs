@@ -1,0 +1,4 @@
+'use strict';
+// What became of the requests that responses answer.
+
+module.exports = { receipts: new WeakMap() };
