@@ -157,9 +157,11 @@ new-filter:
 .PHONY: clients python python-adapters python-stubs python-dist python-measure
 .PHONY: node node-adapters node-dist node-measure dist measure tokens-exact
 
-# Official clients against `omniroute serve`, in front of vendors that say what real ones have said.
+# Official clients against `omniroute serve`, in front of vendors that say what real ones have said; and a reader of its
+# description that calls everything in it.
 clients:
 	python3 bindings/python/tasks.py clients
+	node bindings/node/tasks.mjs clients
 
 python:
 	python3 bindings/python/tasks.py test
