@@ -1,8 +1,9 @@
 //! Figures of `omniroute serve`: a real process between a real client and a vendor, all on this machine.
 //!
 //! `make bench-gateway` runs it, and beside it other gateways where they can be installed; `--smoke` runs each line a few
-//! times. The program that is measured is named by `OMNIROUTE_BIN`. Every line has the client and the vendor alone (`direct`) in the same run. CPU is user and system time
-//! of the gateway's process from `/proc`, for `direct` that of the vendor's.
+//! times, other words choose lines that contain them. The program that is measured is named by `OMNIROUTE_BIN`. Every line
+//! has the client and the vendor alone (`direct`) in the same run. CPU is user and system time of the gateway's process
+//! from `/proc`, for `direct` that of the vendor's.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
@@ -54,6 +55,9 @@ fn main() {
         },
         Line { name: "502 kB, plan safe", load: Load::body(&long, "safe"), count: scale(60), own: true },
     ];
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let mut lines = Vec::from(lines);
+    lines.retain(|line| wanted.is_empty() || wanted.iter().any(|word| line.name.contains(word)));
     println!("| what | who | CPU us per request | first byte p50 us | p50 us | p99 us | requests/s |");
     println!("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
     let idle: Vec<u64> = sides.iter().map(|side| side.process.rss()).collect();
