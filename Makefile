@@ -11,7 +11,7 @@ FULL = --features omniroute-compress/store-sqlite,omniroute-gateway/blobs,omniro
 # The stores with real files and servers, and the simulator.
 SHARED = -p omniroute-resilience --features simulator,store-sqlite,store-redis
 
-.PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench bench-route bench-wire estimator
+.PHONY: help demo test fmt clippy layering unit catalog-check features stores simulator doc smoke ready bench bench-route bench-wire bench-gateway estimator
 .PHONY: examples soak eval rtk-report prose-report resilience-report route-report wire-report fuzz bless new-engine new-filter
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make bench       figures of compression on this machine"
 	@echo "make bench-route figures of routing on this machine"
 	@echo "make bench-wire  figures of reading and writing requests and streams"
+	@echo "make bench-gateway  figures of the gateway, beside other gateways"
 	@echo "make estimator   error of the token estimator against exact counts"
 	@echo "make eval        what plans save and keep on recorded sessions: tokens, money, needles, quotes, next steps"
 	@echo "make prose-report  what is removed of users' texts, by session and level"
@@ -119,6 +120,10 @@ smoke:
 bench:
 	$(CARGO) bench -q -p omniroute-compress --bench compress
 
+# Other gateways are put beside it under target/peers; WORDS="--without-peers" leaves them out.
+bench-gateway:
+	python3 examples/gateway-bench/peers.py $(WORDS)
+
 bench-wire:
 	$(CARGO) bench -q -p omniroute-core --bench wire
 
@@ -157,9 +162,11 @@ new-filter:
 .PHONY: clients python python-adapters python-stubs python-dist python-measure
 .PHONY: node node-adapters node-dist node-measure dist measure tokens-exact
 
-# Official clients against `omniroute serve`, in front of vendors that say what real ones have said.
+# Official clients against `omniroute serve`, in front of vendors that say what real ones have said; and a reader of its
+# description that calls everything in it.
 clients:
 	python3 bindings/python/tasks.py clients
+	node bindings/node/tasks.mjs clients
 
 python:
 	python3 bindings/python/tasks.py test

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Builds and checks the npm package: `tasks.mjs test | adapters | dist | measure`, each callable alone.
+// Builds and checks the npm package: `tasks.mjs test | adapters | clients | dist | measure`, each callable alone.
 //
 // Everything it makes is under `target/node`. Needs Rust and Node; frameworks come from the package registry once.
 
@@ -32,7 +32,7 @@ const { data, tokensBefore } = new om.Compressor({ count: "exact" }).compressSyn
 assert.deepEqual([om.EXACT_TOKENS, data.counter, tokensBefore], [true, { name: "o200k", exact: true }, 2]);
 `;
 
-const TASKS = { test, adapters, dist, measure };
+const TASKS = { test, adapters, clients, dist, measure };
 
 /** The package as it is installed: tests, types. */
 function test() {
@@ -50,6 +50,19 @@ function adapters() {
     typecheck(compiler, folder, name);
     run(process.execPath, [...RUNNER, ...tests(folder, join("tests", "adapters"), name)], folder);
   }
+}
+
+/** Official clients of three vendors against the gateway, which `make unit` has built. */
+function clients() {
+  const binary = join(BUILT, "debug", process.platform === "win32" ? "omniroute.exe" : "omniroute");
+  if (!existsSync(binary)) run(process.env.CARGO ?? "cargo", ["build", "-q", "-p", "omniroute-gateway"], ROOT);
+  const asked = join(ROOT, "examples", "gateway", "tests", "clients", "node");
+  const folder = join(TARGET, "gateway-clients");
+  modules(folder, asked);
+  const files = readdirSync(asked).filter((name) => name.endsWith(".mjs"));
+  for (const name of files) copy(name, asked, folder);
+  Object.assign(process.env, { OMNIROUTE_BIN: binary, OMNIROUTE_ROOT: ROOT });
+  run(process.execPath, [...RUNNER, ...files.filter((name) => name.endsWith(".test.mjs"))], folder);
 }
 
 /** Release packages without and with vocabularies, and a proof that both work offline in an empty folder. */
@@ -157,25 +170,10 @@ function library(profile, features) {
 function environment(name, built) {
   const folder = join(TARGET, name);
   const asked = join(HERE, "requirements", name);
-  const modules = join(folder, "node_modules");
-  if (existsSync(asked)) {
-    const files = ["package.json", "package-lock.json", ".npmrc"];
-    const stamp = createHash("sha256").update(process.version);
-    for (const file of files) stamp.update(readFileSync(join(asked, file)));
-    const mark = join(folder, "made-from");
-    const wanted = stamp.digest("hex");
-    if (!existsSync(mark) || readFileSync(mark, "utf8") !== wanted) {
-      rmSync(folder, { recursive: true, force: true });
-      mkdirSync(folder, { recursive: true });
-      for (const file of files) copy(file, asked, folder);
-      npm(["ci", "--ignore-scripts"], folder);
-      writeFileSync(mark, wanted);
-    }
-  } else {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  if (existsSync(asked)) modules(folder, asked);
+  else rmSync(folder, { recursive: true, force: true });
   for (const [packageName, tarball] of [[MAIN.name, built.main], [PLATFORM, built.platform]]) {
-    const place = join(modules, packageName);
+    const place = join(folder, "node_modules", packageName);
     rmSync(place, { recursive: true, force: true });
     mkdirSync(place, { recursive: true });
     run("tar", ["-xzf", tarball, "--strip-components=1", "-C", place], folder);
@@ -184,6 +182,21 @@ function environment(name, built) {
   copy("scenarios", join(ROOT, "bindings"), folder);
   copy("embed-node.md", join(ROOT, "docs", "src"), folder);
   return folder;
+}
+
+/** What the lock file of `asked` names, in `folder`; made again when it changes. */
+function modules(folder, asked) {
+  const files = ["package.json", "package-lock.json", ".npmrc"];
+  const stamp = createHash("sha256").update(process.version);
+  for (const file of files) stamp.update(readFileSync(join(asked, file)));
+  const mark = join(folder, "made-from");
+  const wanted = stamp.digest("hex");
+  if (existsSync(mark) && readFileSync(mark, "utf8") === wanted) return;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const file of files) copy(file, asked, folder);
+  npm(["ci", "--ignore-scripts"], folder);
+  writeFileSync(mark, wanted);
 }
 
 /** Files with tests, of one adapter if it is named: `NAME.test.mjs`, `NAME-routed.test.mjs`. */

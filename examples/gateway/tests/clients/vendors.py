@@ -91,9 +91,9 @@ def streamed(wire: str, body: str) -> "tuple[str, list]":
 
 
 class Vendors:
-    """One server for all wires: what it says next is set by the test."""
+    """One server for all wires: what it says next is set by the test; else what it says `always`."""
 
-    def __init__(self) -> None:
+    def __init__(self, always: "str | None" = None) -> None:
         vendors = self
         self.heard: "list[dict]" = []
         self.next: "list[tuple[int, str, str]]" = []
@@ -107,8 +107,11 @@ class Vendors:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                vendors.heard.append({"path": self.path, "headers": dict(self.headers), "body": json.loads(body)})
-                status, kind, answer = vendors.next.pop(0)
+                if always is None:
+                    vendors.heard.append({"path": self.path, "headers": dict(self.headers), "body": json.loads(body)})
+                    status, kind, answer = vendors.next.pop(0)
+                else:
+                    status, kind, answer = 200, "application/json", always
                 data = answer.encode()
                 self.send_response(status)
                 self.send_header("content-type", kind)
@@ -128,8 +131,8 @@ class Vendors:
 class Gateway:
     """The built program over these vendors, one provider for each wire."""
 
-    def __init__(self, folder: pathlib.Path, vendors: Vendors) -> None:
-        lines = ['[store]\nkind = "memory"\n']
+    def __init__(self, folder: pathlib.Path, vendors: Vendors, more: str = "") -> None:
+        lines = ['[store]\nkind = "memory"\n', more]
         for wire in WIRES:
             base = "v1beta" if wire == "gemini" else "v1"
             lines.append(f'[[providers]]\nid = "{wire}"\nwire = "{wire}"\nbase_url = "http://127.0.0.1:{vendors.port}/{base}"\n')

@@ -176,6 +176,23 @@ fn models_are_listed_once_and_unchanged_lists_are_not_sent_again() {
 }
 
 #[test]
+fn what_the_description_rules_out_is_told() {
+    let vendor = willing();
+    let gateway = Gateway::start(&config(&[&vendor]));
+    let code = |path: &str| {
+        let told = gateway.get(path);
+        (told.status(), told.json()["error"]["code"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(code("/v1/models?all=null"), (400, "invalid_value".to_owned()));
+    assert_eq!(code("/v1/models?all=true&all=true"), (400, "repeated_field".to_owned()));
+    // Pages are asked for by clients of others; there is one.
+    assert_eq!(gateway.get("/v1/models?limit=20&all=true").status(), 200);
+    let both = json!({ "text": "ok", "body": {}, "engines": [] });
+    let told = gateway.post("/api/compression/compare", &both);
+    assert_eq!((told.status(), &told.json()["error"]["code"]), (400, &json!("missing_field")));
+}
+
+#[test]
 fn compression_can_be_tried_and_switched_per_request() {
     let vendor = willing();
     let gateway = Gateway::start(&config(&[&vendor]));

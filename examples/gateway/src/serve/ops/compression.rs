@@ -177,6 +177,8 @@ fn compare(gateway: &Gateway, input: &Map<String, Value>) -> Result<Value, Fault
         let rule = format!("engine {wrong:?} is not known; allowed are {}", all.join(", "));
         return Err(Fault::bad("unknown_engine", rule).at("/engines"));
     }
+    // Also where nobody is asked.
+    tried(input)?;
     let mut items = Vec::new();
     for name in named {
         let mut one = input.clone();

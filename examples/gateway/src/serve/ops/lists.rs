@@ -73,8 +73,7 @@ pub(super) const OPS: &[Op] = &[
             MODELS,
             Run::Whole(|ask| {
                 async move {
-                    let all = form(ask.head.uri.query().unwrap_or_default())
-                        .any(|(name, value)| name == "all" && value == "true");
+                    let all = all(ask.head.uri.query().unwrap_or_default())?;
                     let data = models(&ask.gateway, all);
                     let empty = !data.iter().any(|model| model["kind"] == "model");
                     let mut response = tagged(&ask, json!({ "object": "list", "data": data }));
@@ -211,6 +210,16 @@ fn tagged(ask: &Ask, value: Value) -> Response {
         response.headers_mut().insert(ETAG, tag);
     }
     response
+}
+
+/// Whether all models are asked for. What else clients write behind the address, pages for instance, is not ours.
+fn all(query: &str) -> Result<bool, Fault> {
+    let mut said = form(query).filter(|(name, _)| name == "all");
+    match (said.next(), said.next()) {
+        (None, _) => Ok(false),
+        (Some((_, value)), None) => value.parse().map_err(|_| super::wrong(&LISTED[0])),
+        _ => Err(Fault::bad("repeated_field", "all is given twice").at("/all")),
+    }
 }
 
 /// Combos, `auto` names, then models by name. What is not known is left out.

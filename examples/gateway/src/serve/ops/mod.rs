@@ -9,6 +9,7 @@ mod insight;
 mod leases;
 mod lists;
 mod openapi;
+mod shapes;
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use serde_json::{Map, Value, json};
 
-use super::{Effect, Field, Op, Place, Run, Takes, Type, Verb, ops};
+use super::{Effect, Field, Op, Place, Run, Takes, Type, Verb, ops, shapes};
 
 /// The rows.
 pub(super) const OPS: &[Op] = &[Op {
@@ -44,7 +44,7 @@ fn parameter(field: &Field) -> Value {
 fn body(op: &Op) -> Option<Value> {
     let schema = match op.takes {
         Takes::Nothing => return None,
-        Takes::Request => json!({ "type": "object" }),
+        Takes::Request => shapes::request(op),
         Takes::Upload => {
             let content = json!({ "multipart/form-data": { "schema": { "type": "object" } } });
             return Some(json!({ "required": true, "content": content }));
@@ -55,6 +55,10 @@ fn body(op: &Op) -> Option<Value> {
             let mut needed = Vec::new();
             for field in fields {
                 let mut property = schema(field.kind);
+                if !field.needed {
+                    // Null is as good as nothing.
+                    property["type"] = json!([property["type"], "null"]);
+                }
                 property["description"] = json!(field.about);
                 properties.insert(field.name.to_owned(), property);
                 if field.needed {
@@ -69,9 +73,9 @@ fn body(op: &Op) -> Option<Value> {
             schema
         }
     };
-    Some(
-        json!({ "required": op.takes == Takes::Request, "content": { "application/json": { "schema": schema } } }),
-    )
+    let mut media = json!({ "schema": schema });
+    shapes::with_example(op, &mut media);
+    Some(json!({ "required": op.takes == Takes::Request, "content": { "application/json": media } }))
 }
 
 fn operation(op: &Op) -> Value {
@@ -84,13 +88,7 @@ fn operation(op: &Op) -> Value {
     let mut out = json!({
         "operationId": op.name, "summary": op.summary, "parameters": parameters, "security": security,
         "x-scopes": scopes, "x-effect": format!("{:?}", op.effect).to_ascii_lowercase(),
-        "responses": {
-            "200": { "description": "Done" },
-            "default": {
-                "description": "Why not",
-                "content": { "application/json": { "schema": { "type": "object" } } },
-            },
-        },
+        "responses": shapes::responses(op),
     });
     if let Some(body) = body(op) {
         out["requestBody"] = body;
@@ -114,13 +112,26 @@ fn document() -> Value {
             "description": "Models behind one address, and a look at how they are chosen.",
         },
         "paths": paths,
-        "components": { "securitySchemes": { "key": { "type": "http", "scheme": "bearer" } } },
+        "components": {
+            "securitySchemes": { "key": { "type": "http", "scheme": "bearer" } },
+            "schemas": shapes::refusals(),
+        },
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_be_absent_may_be_null() {
+        let document = document();
+        let body =
+            |path: &str| &document["paths"][path]["post"]["requestBody"]["content"]["application/json"];
+        let of = |path: &str, name: &str| body(path)["schema"]["properties"][name]["type"].clone();
+        assert_eq!(of("/api/routing/explain", "body"), json!(["object", "null"]));
+        assert_eq!(of("/api/v1/session-leases", "action"), json!("string"));
+    }
 
     #[test]
     fn every_row_is_described_and_nothing_else() {
