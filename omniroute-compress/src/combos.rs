@@ -77,13 +77,6 @@ impl Combo {
         self
     }
 
-    /// The same with other steps.
-    #[must_use]
-    pub fn map_steps(mut self, change: impl FnMut(Step) -> Step) -> Self {
-        self.steps = self.steps.into_iter().map(change).collect();
-        self
-    }
-
     /// The id.
     pub fn id(&self) -> &str {
         &self.id

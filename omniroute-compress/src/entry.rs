@@ -1,11 +1,12 @@
 //! What a registered engine is made of.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use omniroute_core::{CompressionEngine, EngineInfo};
 
 use crate::caveman::{Preserve, RulePacks};
-use crate::config::{ConfigError, ConfigField, Settings};
+use crate::config::{ConfigError, ConfigField, Settings, Step, Value};
 use crate::rtk::FilterSet;
 
 /// What the builder hands to the engines it makes.
@@ -18,12 +19,24 @@ pub struct Parts {
     pub rule_packs: Arc<RulePacks>,
     /// Patterns of the user: what they find stays.
     pub preserve: Preserve,
+    /// Settings of engines by id, for every step that does not set them itself.
+    pub defaults: BTreeMap<String, Vec<(String, Value)>>,
 }
 
 impl Parts {
     /// Changes whenever the same settings give other output because of the parts.
+    ///
+    /// Defaults are part of the settings of each step.
     pub(crate) fn identity(&self) -> String {
         format!("{}{}{}", self.filters.identity(), self.rule_packs.identity(), self.preserve.identity())
+    }
+}
+
+impl Parts {
+    /// The step with the settings that hold for its engine everywhere.
+    pub(crate) fn with_defaults(&self, step: Step, id: &str) -> Step {
+        let defaults = self.defaults.get(id).map_or(&[][..], Vec::as_slice);
+        defaults.iter().fold(step, |step, (key, value)| step.or_with(key, value.clone()))
     }
 }
 

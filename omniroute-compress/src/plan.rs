@@ -140,6 +140,7 @@ impl Plan {
                 Err(error) => errors.push(error),
                 Ok(entry) => {
                     let step = step.clone().with_level_as(entry.level, &mut errors);
+                    let step = parts.with_defaults(step, entry.info.id);
                     let known = errors.len();
                     let settings = step.resolve(entry.fields, &mut errors);
                     if let (Some(check), true) = (entry.check, errors.len() == known) {

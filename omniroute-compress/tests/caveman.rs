@@ -444,6 +444,44 @@ fn a_combo_has_languages_and_gates_of_its_own() {
     }
 }
 
+#[test]
+fn settings_of_an_engine_hold_wherever_it_is_named() {
+    use omniroute_compress::{Combo, Combos};
+    use omniroute_core::Compressor;
+    let mut combos = Combos::default();
+    combos.add(Combo::new("c", "mine", [Step::new("caveman").with("min_chars", 50)])).unwrap();
+    let build = |level: Option<&'static str>| {
+        let builder = Compress::builder().plan("lite").combos(combos.clone());
+        match level {
+            Some(level) => builder.defaults("caveman", [("level", Setting::from(level))]).build().unwrap(),
+            None => builder.build().unwrap(),
+        }
+    };
+    let rules = |compressor: &Compress, profile: &str| {
+        let bytes = serde_json::to_vec(&body(ASKED)).unwrap();
+        let mut request = omniroute_core::ChatRequest::parse(wire::ANTHROPIC, bytes).unwrap();
+        let receipt = Compressor::compress(compressor, &mut request, Some(profile), Moment::default());
+        receipt.steps.iter().find(|s| s.engine == "caveman").unwrap().techniques.len()
+    };
+    let (plain, ultra) = (build(None), build(Some("ultra")));
+    for profile in ["caveman", "mine"] {
+        assert!(rules(&ultra, profile) > rules(&plain, profile), "{profile}");
+    }
+    // What a step says itself goes before it, a level too.
+    for profile in ["caveman:lite", "caveman:full", "standard"] {
+        assert_eq!(rules(&ultra, profile), rules(&plain, profile), "{profile}");
+    }
+    let error = Compress::builder()
+        .defaults("cavemen", [("level", Setting::from("lite"))])
+        .defaults("rows", [("min_row", Setting::from(3))])
+        .build();
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "configuration: defaults: engine \"cavemen\" is not known; did you mean \"caveman\"?; \
+         engine \"rows\": key \"min_row\" is not known; did you mean \"min_rows\"?"
+    );
+}
+
 /// What a plan for prose does with one text of the user.
 fn said(plan: &str, text: &str) -> String {
     let body = json!({"messages": [{"role": "user", "content": text}]});

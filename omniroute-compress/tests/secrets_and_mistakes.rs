@@ -363,7 +363,7 @@ fn every_setting_of_the_builder_changes_what_comes_out() {
         || Compress::builder().plan("repeat,rtk,rows,caveman:full,ccr,aggressive").memo(MemoLimits::none());
     let cold = CallOptions::default().cold(true);
     let plain = outcome(&base().build().unwrap(), cold);
-    let changes: [(&str, Change); 16] = [
+    let changes: [(&str, Change); 17] = [
         ("plan", |b| b.plan("rtk")),
         ("steps", |b| b.steps([Step::new("rows")])),
         ("tokenizer", |b| b.tokenizer(std::sync::Arc::new(common::engines::Words))),
@@ -383,6 +383,7 @@ fn every_setting_of_the_builder_changes_what_comes_out() {
             let text = "language = \"en\"\n[[rules]]\nid = \"mine\"\nclass = \"redundancy\"\nlevel = \"lite\"\nfrom = \"with care and patience\"\nto = \"well\"\nin = \"Do it with care and patience.\"\nout = \"Do it well.\"\n";
             b.rule_packs(RulePacks::of([("mine.toml", text)]).unwrap())
         }),
+        ("defaults", |b| b.defaults("rtk", [("intensity", Value::from("minimal"))])),
         ("preserve", |b| b.preserve(Preserve::of(["due to the fact that"]).unwrap())),
         ("filters", |b| {
             b.filters(omniroute_compress::FilterSet::builder().without(["cargo-build", "cargo"]).build().set)

@@ -147,6 +147,28 @@ fn mistakes_in_combos_and_patterns_have_places_too() {
     assert_eq!(found, expected);
 }
 
+/// A setting of an engine holds under every plan that a call names, presets and own combos included.
+#[test]
+fn settings_of_engines_hold_under_every_plan() {
+    let rows: Vec<_> =
+        (0..40).map(|n| serde_json::json!({"id": n, "state": "ok", "place": "here"})).collect();
+    let body = serde_json::json!({"messages": [
+        {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "x", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": serde_json::to_string(&rows).unwrap()}]})
+    .to_string();
+    let combo = "[[compression.combos]]\nname = \"mine\"\nsteps = [\"rows\"]\n";
+    let changes = |least: u32, plan: &str| {
+        let text = format!("[compression.engines.rows]\nmin_rows = {least}\n{combo}");
+        let compressor = Compressor::new(Config::from_toml(&text).unwrap()).unwrap();
+        let options = Options { plan: Some(plan), ..Options::default() };
+        compressor.compress_body(body.clone(), &options).unwrap().receipt.applied
+    };
+    for plan in ["safe", "rows", "rows,lite", "mine", "api-data"] {
+        assert!(changes(30, plan), "{plan}");
+        assert!(!changes(60, plan), "{plan}");
+    }
+}
+
 #[test]
 fn patterns_and_presets_act() {
     let log = "   Compiling one v1.0.0\n   Compiling two v1.0.0\n   Compiling three v1.0.0\n".repeat(30)

@@ -7,11 +7,12 @@ use omniroute_core::{BlobStore, CompressionEngine, DEFAULT_MAX_BYTES, MemoryBlob
 use super::{Compress, CompressError, Inner};
 use crate::caveman::{Preserve, RulePacks};
 use crate::combos::Combos;
-use crate::config::Step;
+use crate::config::{ConfigError, ConfigErrors, Step, Value, suggestion};
 use crate::cost::{CachePolicy, Prices};
 use crate::entry::Parts;
 use crate::memo::{Memo, MemoLimits};
 use crate::plan::Plan;
+use crate::registry::{self, ENGINES};
 use crate::rewrite::Rewrite;
 use crate::rtk::FilterSet;
 use crate::sessions::{MemorySessions, SessionStore};
@@ -87,6 +88,21 @@ impl CompressBuilder {
     #[must_use]
     pub fn rule_packs(mut self, packs: impl Into<Arc<RulePacks>>) -> Self {
         self.parts.rule_packs = packs.into();
+        self
+    }
+
+    /// Settings of an engine wherever a plan, a combo or a call names it without settings of its own; a level in a plan
+    /// (`rtk:minimal`) counts as one. Checked when the compressor is built.
+    #[must_use]
+    pub fn defaults<K: Into<String>>(
+        mut self,
+        engine: impl Into<String>,
+        settings: impl IntoIterator<Item = (K, Value)>,
+    ) -> Self {
+        let engine = engine.into();
+        let id = registry::engine(&engine).map_or(engine, |entry| entry.info.id.to_owned());
+        let settings = settings.into_iter().map(|(key, value)| (key.into(), value));
+        self.parts.defaults.entry(id).or_default().extend(settings);
         self
     }
 
@@ -185,6 +201,21 @@ impl CompressBuilder {
     /// # Errors
     /// [`CompressError::Config`] with every mistake.
     pub fn build(self) -> Result<Compress, CompressError> {
+        let mut wrong = Vec::new();
+        for (id, settings) in &self.parts.defaults {
+            let step =
+                settings.iter().fold(Step::new(id), |step, (key, value)| step.with(key, value.clone()));
+            match registry::engine(id) {
+                Some(entry) => drop(step.resolve(entry.fields, &mut wrong)),
+                None => {
+                    let hint = suggestion(id, ENGINES.iter().map(|entry| entry.info.id));
+                    wrong.push(ConfigError::new("defaults", format!("engine \"{id}\" is not known{hint}")));
+                }
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(ConfigErrors(wrong).into());
+        }
         let own = |name: &str| self.engines.iter().any(|e| e.info().id == name);
         let combos = self.combos.unwrap_or_default();
         let combo = match (&self.steps, &self.plan) {

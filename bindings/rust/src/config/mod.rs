@@ -155,32 +155,24 @@ impl Config {
     /// # Errors
     /// There is no such plan.
     pub fn builder(&self, plan: &str) -> Result<CompressBuilder, Error> {
-        let steps = self.steps(plan).ok_or_else(|| Error::unknown_plan(self, plan))?;
-        let mut builder = Compress::builder().memo(self.memo).strict(self.strict);
-        builder = builder.preserve(self.preserve.clone()).combos(self.all_combos());
-        // A plan with its own settings has the same name in receipts as one without.
-        let plain = Plan::parse(plan).is_ok_and(|known| known.steps() == steps);
-        builder = match self.combo(plan) {
-            Some(combo) => builder.plan(combo.name()),
-            None if plain => builder.plan(plan),
-            None => builder.steps(steps),
-        };
+        if !self.knows_plan(plan) {
+            return Err(Error::unknown_plan(self, plan));
+        }
+        let mut combos = Combos::default();
+        for combo in &self.combos {
+            // Checked when it was read.
+            let added = combos.add(combo.clone());
+            debug_assert!(added.is_ok(), "{added:?}");
+        }
+        let mut builder = Compress::builder().memo(self.memo).strict(self.strict).combos(combos);
+        builder = builder.preserve(self.preserve.clone()).plan(plan);
+        for (engine, settings) in &self.engines {
+            builder = builder.defaults(engine, settings.iter().cloned());
+        }
         Ok(match self.max_body_bytes {
             Some(bytes) => builder.max_body_bytes(bytes),
             None => builder,
         })
-    }
-
-    /// The presets and the combos of this configuration, with the settings of the engines.
-    fn all_combos(&self) -> Combos {
-        let mut all = Combos::default();
-        for combo in &self.combos {
-            let own = combo.clone().map_steps(|step| self.with_settings(step));
-            // Checked when it was read.
-            let added = all.add(own);
-            debug_assert!(added.is_ok(), "{added:?}");
-        }
-        all
     }
 
     /// The preset or the combo of this configuration with this name; case does not matter.
