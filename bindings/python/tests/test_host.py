@@ -192,6 +192,8 @@ def test_ctrl_c(loop: str) -> None:
         async def forever():
             while True:
                 await om.acompress(body)
+        # A program that runs in the background of a shell is started without it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
             while True:

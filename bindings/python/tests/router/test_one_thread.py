@@ -235,6 +235,8 @@ def test_ctrl_c_ends_a_blocking_call() -> None:
         from vendor import ASK, config, hangs, vendor
         with vendor(hangs) as one:
             router = om.Router(config(one))
+            # A program that runs in the background of a shell is started without it.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             def press():
                 one.asked.wait(30)
                 os.kill(os.getpid(), signal.SIGINT)
