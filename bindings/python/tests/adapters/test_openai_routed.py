@@ -42,11 +42,13 @@ def test_streamed_and_left() -> None:
         words = [chunk.choices[0].delta.content async for chunk in stream if chunk.choices]
         assert words[:2] == ["one", " two"]
         assert receipts[0]["finished"]
+        # The client stops reading at the mark of the end: the answer is whole, its connection is not read to the end.
+        before = vendors.aborted
         stream = await client.chat.completions.create(model="daily", messages=MESSAGES, stream=True)
         async for _ in stream:
             break
         await stream.close()
-        assert vendors.aborted == 1 and not receipts[1]["finished"]
+        assert vendors.aborted == before + 1 and not receipts[1]["finished"]
 
     made, vendors = router(streamed("one", " two"), streamed("one", " two", " three"))
     asyncio.run(main())
